@@ -1,4 +1,4 @@
-/** The short form of the matrix of crossings, and what its tables must have. `npm run crossings` tries every cell. */
+/** The short form of the matrix of crossings, and the rules for its tables. `npm run crossings` tries every cell. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, inject, test } from 'vitest';

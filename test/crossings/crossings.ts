@@ -1,7 +1,7 @@
 /**
- * `npm run crossings -- [--only WORD,…]`: tries every cell of the matrix and writes docs/CROSSINGS.md. Words choose places and
- * features by their names: a place is tried with all its features, and a feature at all its places. The page is then left as it
- * is. It exits with 1 if a cell does not hold.
+ * `npm run crossings -- [--only WORD,…]`: tries every cell of the matrix and writes docs/CROSSINGS.md. Words are names
+ * of places and features. A named place is tried with all its features, a named feature at all its places, and the page
+ * is not written. The command exits with 1 if a cell does not hold.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -22,7 +22,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** The cells of the named places and features. If no place is named, every place counts; the same holds for features. */
+/** The cells of the named places and features. No named place: every place. No named feature: every feature. */
 function chosen(only: string | undefined): readonly Cell[] {
   const words = only?.split(',') ?? [];
   const known: readonly string[] = [...PLACE_NAMES, ...FEATURES];

@@ -1,6 +1,6 @@
 /**
- * The facts about an ended job that places can show. A place may show fewer facts than another place, but the facts that both
- * show must be the same.
+ * The facts about an ended job that places can show. Places may show different facts, but a fact that two places show
+ * must be the same at both.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { FoldedResult, JobDetail, TerminalReason, TerminalStatus } from '@vouchbox/protocol';
@@ -47,7 +47,7 @@ export type Seen = Partial<Facts> & {
   readonly stdoutEnds?: TextEnds;
 };
 
-/** A long text of which only the ends are known. */
+/** A long text of which only the beginning and the end are known. */
 export interface TextEnds {
   readonly length: number;
   readonly head: string;
@@ -56,7 +56,7 @@ export interface TextEnds {
 
 const shownCharacters = 200;
 
-/** The first difference between the facts that were seen and those that are expected, in a line; null if there is none. */
+/** The first difference between the seen and the expected facts, in one line; null if there is none. */
 export function differenceOf(seen: Seen, expected: Partial<Facts>, essential: readonly (keyof Facts)[]): string | null {
   const { stdoutEnds } = seen;
   const hasOutput = (seen.stdout ?? stdoutEnds) !== undefined;

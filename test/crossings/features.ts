@@ -244,7 +244,7 @@ const GRADING_ROWS: Readonly<Record<keyof Required<GradeOptions>, Feature | Else
   onTest: 'test/contract/grade.test.ts',
 };
 
-/** Every list of the code, with the row of each entry. */
+/** Every list in the code whose entries need rows, with the row of each entry. */
 export const ROWS_OF_THE_CODE: Readonly<Record<string, Readonly<Record<string, Feature | Elsewhere>>>> = {
   limits: LIMIT_ROWS,
   members: MEMBER_ROWS,

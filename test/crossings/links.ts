@@ -18,7 +18,7 @@ export const linksByClient: Links = {
   },
 };
 
-/** The link of each cell that is not revoked, by tenant. The service told its address once; carried data may have the link. */
+/** By tenant: the one link that is not revoked. The service stated its address once. Carried data may have the link. */
 const standing = new Map<string, string>();
 
 /** Makes links, revokes all except one, and returns the output that this link shows. */

@@ -11,15 +11,15 @@ export type Group = 'callers' | 'records' | 'cells';
 export type ServiceName = 'usual' | 'gvisor' | 'crun' | 'nodes' | 'objects';
 
 export interface Place {
-  /** The head of its column. */
+  /** The heading of its column in the page. */
   readonly title: string;
   readonly group: Group;
   readonly service: ServiceName;
   /** The facts that this place must show about every ended job. If it does not show one of them, the cell fails. */
   readonly shows: readonly (keyof Facts)[];
-  /** For each feature that cannot be tried here, why not, in a sentence. Every other feature is tried. */
+  /** The features that cannot be tried here, each with the reason in a sentence. Every other feature is tried. */
   readonly except: Readonly<Partial<Record<Feature, string>>>;
-  /** For each feature, the facts that this place cannot show, and why. */
+  /** By feature: the facts that this place cannot show, and the reason. */
   readonly unseen?: Readonly<Partial<Record<Feature, Unseen>>>;
   readonly open: () => Promise<OpenPlace>;
 }
@@ -30,7 +30,7 @@ export interface Unseen {
   readonly why: string;
 }
 
-/** For a place that shows only jobs: the TypeScript client reads what a service shows apart from jobs. */
+/** For a place that shows only jobs. The TypeScript client reads the list of jobs and the status of the service. */
 export const NO_LIST: Unseen = { facts: [], why: 'It has no list of jobs: a client reads the list.' };
 export const NO_STATUS: Unseen = { facts: [], why: 'It does not show the status of a service: a client reads it.' };
 

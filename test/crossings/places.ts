@@ -1,6 +1,6 @@
 /**
- * The places where a job can be met: the columns of the matrix. Where the code has a list of such places, each entry has its
- * column here, so that a new place does not compile without a column.
+ * The columns of the matrix: the places that submit, run, store or show jobs. Each entry of a list of such places in
+ * the code has its column here, so that a new entry does not compile without a column.
  */
 import type { AdapterName } from '@vouchbox/adapters';
 import type { Backend } from '@vouchbox/protocol';

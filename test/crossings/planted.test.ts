@@ -99,7 +99,7 @@ async function compiled(tree: string): Promise<string> {
   return await promise;
 }
 
-/** The names that a table of a file lacks. The lines below an error may have the details. */
+/** The names that the tables lack, each after its file. The indented lines below an error may have the details. */
 function missedIn(said: string): string[] {
   return said.split(/^(?=\S)/m).flatMap((error) => {
     const [, file] = /^test\/crossings\/(\w+\.ts)\(/.exec(error) ?? [];

@@ -1,4 +1,4 @@
-/** Facts that a service shows about a job apart from the job itself. A place may read them in its own way, or as here. */
+/** Facts about a job that a service shows outside the job. A place may read them in its own way, or with this file. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { openBrowser, openPage, type Page } from '../rig/browser.ts';
 import type { Crossing } from './crossing.ts';
 import type { Facts, Seen } from './facts.ts';
 
-/** The fact that is read, which is also the act of its scenario. */
+/** The name of the fact. The scenario that reads the fact has this name as its act. */
 export type Reading = 'evidence' | 'listed' | 'counted';
 
 export type Readings = { readonly [Fact in Reading]: (crossing: Crossing, job_id: string) => Promise<Facts[Fact]> };

@@ -6,14 +6,14 @@ import { readFromService } from '../../packages/cli/src/service-export.ts';
 import { promiseStanding } from '../../packages/verifier/src/promise-standing.ts';
 import type { Crossing } from './crossing.ts';
 
-/** @throws Error for the first job whose record does not hold */
+/** @throws Error for the first job whose record has a fault */
 export async function checkRecords(crossing: Crossing): Promise<void> {
   for (const job of await crossing.jobs()) {
     await crossing.ended(job);
     await crossing.client.verify(job);
     await checkCalls(crossing, job);
     await checkLabels(crossing, job);
-    // A service that signs again also signs the jobs that it did not sign before.
+    // A service whose signing is on again also signs the earlier jobs.
     const isUnsigned = crossing.scenario.act === 'signing_off' && !crossing.service.signs;
     await (isUnsigned ? checkUnsigned : checkSigned)(crossing, job);
   }
@@ -51,7 +51,7 @@ async function checkSigned(crossing: Crossing, job: string): Promise<void> {
   const { client, scenario, service, tenant } = crossing;
   await crossing.signed(job);
   const { key_id } = (await client.detail(job)).attestation;
-  // If the data was carried, most jobs were signed by a key that is not the newest any more.
+  // If the data was carried, an older key than the newest key signed most jobs.
   const allowed = scenario.act === 'key_rotated' ? [crossing.signer] : service.publicKeys;
   const pinned = allowed.find((pem) => keyIdOf(pem) === key_id);
   if (pinned === undefined) throw new Error(`the job is signed with another key: ${key_id}`);
@@ -62,7 +62,7 @@ async function checkSigned(crossing: Crossing, job: string): Promise<void> {
     scenario.act === 'canaried' && (await runsTheProgram(crossing, job))
       ? { bytes: new Uint8Array(await origin.canary()) }
       : null;
-  // A job of the act `signing_off` is signed later, maybe from carried data: then nothing is logged until the log is reopened.
+  // A job of the act `signing_off` is signed later, maybe from carried data. Then nothing is logged until a log reopen.
   const isSignedSince = scenario.act === 'signing_off';
   const logProof = isSignedSince ? null : new Uint8Array(await origin.logProof());
   const log = { keys: keysOfLog(service.logKey) };
@@ -80,7 +80,7 @@ async function checkSigned(crossing: Crossing, job: string): Promise<void> {
     await checkPromise(crossing, job, { pinned, logProof });
 }
 
-/** Whether a job runs the scenario's program. The other jobs only wait for the canary of a scenario, and name no canary. */
+/** Whether a job runs the scenario's program. The other jobs only bridge the wait for a canary, and name no canary. */
 async function runsTheProgram({ client, scenario }: Crossing, job: string): Promise<boolean> {
   return (await client.detail(job)).requested_spec.code === scenario.program.code;
 }

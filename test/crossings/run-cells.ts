@@ -1,7 +1,7 @@
 /**
- * Tries cells of the matrix. First come the cells that need no event of their shared service. Then come those about a new key,
- * about a crash and about a start without signing, each group together. Last, the service's data is carried to other places,
- * where the cells of these places are read again.
+ * Tries cells of the matrix. First come the cells that need no event of their shared service. Then come three groups of
+ * cells: about a new key, about a crash, and about a start without signing. Last, the service's data is carried to
+ * other places, where the cells of these places are read again.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
@@ -50,7 +50,7 @@ export function tenantOf({ place, feature }: Cell): string {
   return `${place}--${feature}`.replaceAll('_', '-');
 }
 
-/** Tries every cell on the service that it needs, and tells how each cell went. */
+/** Tries every cell on the service that it needs, and reports the outcome of each cell. */
 export async function runCells(cells: readonly Cell[], run: Run): Promise<void> {
   for (const [name, those] of Map.groupBy(cells, ({ place }) => PLACES[place].service)) {
     try {
@@ -62,14 +62,14 @@ export async function runCells(cells: readonly Cell[], run: Run): Promise<void> 
   }
 }
 
-/** A service with its cells' places, and the results so far. */
+/** A service, the open places of its cells, and the results so far. */
 interface Stage {
   readonly service: Service;
   readonly places: ReadonlyMap<PlaceName, OpenPlace>;
   readonly run: Run;
   /** Cells that failed. They are not tried again with carried data. */
   readonly failed: Set<Cell>;
-  /** The duration of each cell that is reported only after a reading from carried data. */
+  /** The duration of each cell that passed, and will be reported after it was read from carried data. */
   readonly seconds: Map<Cell, number>;
 }
 
@@ -123,7 +123,7 @@ async function runPart(stage: Stage, cells: readonly Cell[]): Promise<void> {
   });
 }
 
-/** Reports a cell. If its place carries data, a cell that passed is reported later, once it was read there. */
+/** Reports a cell. If it passed and its place carries data, the report comes later, after a reading from that data. */
 function tell({ run, failed, seconds }: Stage, outcome: Outcome, place: OpenPlace, cell: Cell): void {
   if (outcome.problem !== null) failed.add(cell);
   if (outcome.problem === null && place.carry !== undefined) seconds.set(cell, outcome.seconds);
@@ -167,7 +167,7 @@ async function problemOf(crossing: Crossing, cell: Cell, play: () => Promise<See
   }
 }
 
-/** The facts that a place must show of a feature. Of a grading, a place need not show the jobs. */
+/** The facts that a place must show of a feature. For a grading, the place need not show the jobs. */
 function shownAt({ place, feature }: Cell): readonly (keyof Facts)[] {
   const { essential, act } = SCENARIOS[feature];
   return act === 'graded' ? essential : [...essential, ...PLACES[place].shows];

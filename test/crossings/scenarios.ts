@@ -30,7 +30,7 @@ export interface GivenTest {
   readonly expected: string;
 }
 
-/** What happens in the scenario besides the run of the program. */
+/** The event or request of the scenario in addition to the run of the program. */
 export type Act =
   | Reading
   | 'nothing'
@@ -44,7 +44,7 @@ export type Act =
   | 'repeated';
 
 export interface Scenario {
-  /** The head of its row. */
+  /** The heading of its row in the page. */
   readonly title: string;
   readonly program: Program;
   readonly sees: Partial<Facts>;
@@ -81,7 +81,7 @@ const MIB = 2 ** 20;
 /** More bytes than a submission may contain. */
 const uploadBytes = 5 * MIB;
 const UPLOAD = randomBytes(uploadBytes);
-/** Lines that no compression makes small, so that they are large wherever they are stored. */
+/** Lines that hardly compress, so that they are large wherever they are stored. */
 const linesOf = (length: number) =>
   Array.from({ length }, (_, at) => `${sha256(`${at}`)}${sha256(`-${at}`)}\n`).join('');
 const LARGE = Buffer.concat(Array.from({ length: 80_000 }, (_, at) => createHash('sha256').update(`${at}`).digest()));

@@ -137,7 +137,7 @@ export class Service implements AsyncDisposable {
     this.publicKeys.push(stdout);
   }
 
-  /** Waits for the key of the log, which opens shortly after the start. Empty if the log does not open, as with carried data. */
+  /** Waits until the log opens, shortly after the start. Returns its key; empty if it does not open (carried data). */
   async #readLogKey(): Promise<string> {
     for (let tries = 0; tries < 100; tries++) {
       const answer = await fetch(`${this.url}/log/keys`);

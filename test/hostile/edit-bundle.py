@@ -1,6 +1,6 @@
-# Runs between the stage of a cell and its runtime: changes the bundle's config.json by a JSON list of edits, and then becomes
-# the runtime. An edit is {"set": [path…], "to": value}, {"drop": [path…]}, {"mount": place, "without": [option…]}, or
-# {"filter": "none" | "broken"}, which changes the system call filter, whether the runtime or process 1 sets it.
+# Runs after the cell's bundle is staged and before its runtime starts: applies a JSON list of edits to config.json, and
+# then becomes the runtime. An edit is {"set": [path…], "to": value}, {"drop": [path…]}, {"mount": place, "without":
+# [option…]}, or {"filter": "none" | "broken"}, which changes the filter that the runtime or process 1 sets.
 import json
 import os
 import sys

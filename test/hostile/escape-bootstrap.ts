@@ -1,4 +1,4 @@
-/** If a cell cannot be made as it must be, nothing runs, nothing is claimed, and nothing is left. */
+/** If a cell cannot be made with all its protections, no program runs, nothing is claimed, and nothing is left. */
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -9,7 +9,7 @@ import type { HostileCase, HostileClass } from './hostile-case.ts';
 import { doSeparately, type SeparateHost } from './separate-service.ts';
 import { programOf } from './target.ts';
 
-/** One step of a bootstrap, made to fail. */
+/** One step of a cell's bootstrap, which the test makes fail. */
 interface Fault {
   readonly title: string;
   /** What the message for the operator must say. */
@@ -323,7 +323,7 @@ export const bootstrapCases: readonly HostileCase[] = [
       needsRoot: true,
       async scenario({ hostileClass }) {
         const name = hostileClass === 'namespace' ? 'crun' : 'runsc';
-        // If the provider never learned of the failure, this call would reject, because the separate process has a deadline.
+        // The separate process has a deadline. If the provider did not learn of the failure, this call would reject.
         const answer = (await doSeparately({ kind: 'open', hostileClass }, hostWith(name, stub))) as {
           ready: boolean;
           message: string;
@@ -345,7 +345,7 @@ function refusingSecondLimit({ group }: CellOptions, count: () => number): CellO
 }
 
 /**
- * A host on which one process and its children see another runtime. Remembered results of the preflight are hidden from them.
+ * A host on which one process and its children see another runtime, and do not see stored results of the preflight.
  */
 function hostWith(name: 'crun' | 'runsc', { script, version }: Stub): SeparateHost {
   const said = version ?? `${name} version ${name === 'crun' ? '1.8.1' : '0.0~20221219.0'}`;

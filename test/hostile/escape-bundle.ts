@@ -60,7 +60,7 @@ function lint(config: Bundle, given: DescriptionOptions): void {
     { terminal: job.terminal, noNewPrivileges: job.noNewPrivileges, root: root.readonly },
     { terminal: false, noNewPrivileges: true, root: true },
   );
-  // With loopback, crun starts in a network namespace that already has it, and nobody in the cell may change the namespace.
+  // With loopback, crun starts in a network namespace that already has loopback, and nobody in the cell may change it.
   const isMadeBefore = given.sharesHostKernel && given.loopback;
   const namespaces = NAMESPACES.filter((type) => type !== 'network' || !isMadeBefore);
   assert.deepEqual(linux.namespaces.map(({ type }) => type).toSorted(), namespaces);

@@ -52,7 +52,7 @@ const MOUNTS_IN_GVISOR: Readonly<Record<string, readonly string[]>> = {
   '/svc/report': ['noexec'],
 };
 
-/** The names of everything below a directory. Other cells come and go meanwhile. */
+/** The names of everything below a directory. Other cells may appear and vanish while this reads. */
 function namesBelow(directory: string): string[] {
   try {
     return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => [

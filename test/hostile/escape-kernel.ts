@@ -23,7 +23,7 @@ function answersTo(answers: Answers, prefix: RegExp): Answers {
   return Object.fromEntries(Object.entries(answers).filter(([name]) => prefix.test(name)));
 }
 
-/** The answers that differ where only one user is mapped. None of them lets the program do more. */
+/** The answers that differ if a cell maps only one user. None of them lets the program do more. */
 const OF_ONE_USER: Answers = {
   // The program has no capability, and gains none.
   'call capset': 'EFAULT',
@@ -31,7 +31,7 @@ const OF_ONE_USER: Answers = {
   'become: setgid 0': 'EINVAL',
   'become: setresuid 0': 'EINVAL',
   'become: chown to 0': 'EINVAL',
-  // These two show only the numbers of descriptors, which cannot be followed, and an empty directory that cannot be written.
+  // The first shows only numbers of descriptors, which cannot be followed. The second is an empty read-only directory.
   'read /proc/1/fd': 'ok',
   'read /svc/report': 'ok',
 };
@@ -43,7 +43,7 @@ const TELLING: ReadonlySet<string> = new Set(
 
 const THIRTY_TWO_BIT = 'thirty-two-bit.py';
 
-/** How this host ends a program that enters its kernel by int 0x80 (some virtual machines end it); null if the host answers. */
+/** The signal with which some virtual machines end a program that uses int 0x80; null if the host's kernel answers. */
 const hostEnding = (() => {
   let ending: NodeJS.Signals | null | undefined;
   return () => {

@@ -160,7 +160,7 @@ export const processCases: readonly HostileCase[] = [
       );
       assert.ok(held.length > 0);
       assert.deepEqual(
-        // Process 1 of a forked cell has closed the program's input and uses the cell's own /dev/null.
+        // In a forked cell, process 1 has closed the program's input and uses the /dev/null of the cell instead.
         held.filter((target) => !target.startsWith('pipe:') && target !== '/dev/null'),
         [],
       );
@@ -173,7 +173,7 @@ async function openInRuntime(target: Target): Promise<string[]> {
   const running = await target.start({ program: 'closed-output.py' });
   await running.said('closing');
   const members = groupMembers(target.dataDirectory, running.group);
-  // A forked cell has no runtime. Process 1, whose host user differs from the program's, takes its place.
+  // A forked cell has no runtime, so its process 1 is looked at. Its host user differs from the program's.
   const runtime = members.find((pid) => / run -/.test(commandOf(pid))) ?? Math.min(...members);
   const open = [0, 1, 2].map((number) => readlinkSync(`/proc/${runtime}/fd/${number}`));
   running.run.stop('cancelled');
@@ -222,7 +222,7 @@ async function assertProcessOneUntouched(
   assert.deepEqual([...new Set(Object.values(descriptors))], ['/dev/null', 'host']);
 }
 
-/** Enough cells at once to show ids that repeat. */
+/** This many cells at the same time would show ids that repeat. */
 const CELLS = { namespace: 64, gvisor: 8 } as const;
 
 async function assertUsersOfTheirOwn(target: Target): Promise<void> {
@@ -253,8 +253,8 @@ async function assertUsersOfTheirOwn(target: Target): Promise<void> {
 }
 
 /**
- * Host users of a cell's processes, except for the waiting parent of the cell, which is root. A process that is about to become
- * another program has no command for a moment, so all are read again until there are enough users.
+ * Host users of a cell's processes, without the waiting parent of the cell, which is root. A process that executes
+ * another program has no command line for a moment, so this reads all processes again until there are enough users.
  */
 async function usersOf(members: () => readonly number[], enough: number): Promise<string[]> {
   for (;;) {

@@ -1,6 +1,6 @@
 /**
- * Ways to run before, or instead of, the code that starts a program: by files that an interpreter reads, or by names that it
- * uses.
+ * Ways to run before the code that starts a program, or instead of this code: through files that an interpreter reads,
+ * or through names that it uses.
  */
 import assert from 'node:assert/strict';
 import type { Attack, HostileCase } from './hostile-case.ts';

@@ -129,7 +129,7 @@ export class FaultBench implements AsyncDisposable {
   }
 }
 
-/** The runtime, told to run a bundle that was changed after it was written. */
+/** A runtime that starts from a bundle with these edits, which are made after the bundle was written. */
 export function withEdits(runtime: StartedRuntime, edits: readonly BundleEdit[]): StartedRuntime {
   return withParts(runtime, {
     command: (options) => [

@@ -1,4 +1,4 @@
-/** The things that a process holds of its host, counted by the kernel, to compare before and after some work. */
+/** Counts the resources of the host that a process holds, as the kernel shows them, before and after some work. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { instanceName } from '../../packages/server/src/sandbox/kernel/host/run-directory.ts';
@@ -18,7 +18,7 @@ export function countHoldings(dataDirectory: string): Holdings {
   globalThis.gc?.();
   const cells = join('/run/svc', instanceName(dataDirectory), 'cells');
   return {
-    // One is the directory that is being listed.
+    // One descriptor is that of the directory which is being listed.
     descriptors: readdirSync('/proc/self/fd').length - 1,
     children: childrenOf('self').length,
     groups: groupNames(dataDirectory).length,

@@ -19,7 +19,7 @@ const V1_CONTROLLERS = ['pids', 'memory', 'cpuacct', 'cpu'];
 function directoriesOf(dataDirectory: string): string[] {
   const isServed = existsSync(join(dataDirectory, 'instance-id'));
   const instance = isServed ? instanceOf(dataDirectory) : instanceName(dataDirectory);
-  // The group is below the mount, or in the unit of a service that may use only its own group.
+  // The group is right below the mount, or inside the unit of a service that may use only the group of its unit.
   if (existsSync(join(ROOT, 'cgroup.controllers'))) return globSync(join(ROOT, `{,*/,*/*/}${instance}`));
   return V1_CONTROLLERS.map((name) => join(ROOT, name, instance)).filter((path) => existsSync(path));
 }
@@ -51,7 +51,7 @@ export function groupCpuMilliseconds(dataDirectory: string, group: string): numb
   return microseconds === undefined ? Number(usage.find(Boolean)) / 1e6 : Number(microseconds) / 1000;
 }
 
-/** The descendants of the process that are the first process of a further process namespace. */
+/** The descendants of a process that are process 1 of a nested process namespace. */
 function treesBelow(pid: number): number[] {
   return treeOf(pid).filter((one) => /^\d+ 1$/.test(statusOf(one, 'NSpid')));
 }

@@ -19,7 +19,7 @@ export interface Attack {
   readonly files?: Program['files'];
   readonly outputs?: readonly string[];
   readonly limits?: Partial<RequestedLimits>;
-  /** `once`: cases that name the same attack share one run of it against a target. */
+  /** `once`: the attack runs once against a target, and all cases that name it share this run. */
   readonly runs?: 'once';
 }
 
@@ -27,7 +27,7 @@ export interface Attack {
 export interface Seen extends Collection {
   readonly posture: Posture;
   readonly held: HeldLimits;
-  /** Recorded output, folded: what a client would read. */
+  /** The recorded output, folded as a client would read it. */
   readonly stdout: string;
   readonly stderr: string;
   readonly recordCounts: { readonly stdout: number; readonly stderr: number };
@@ -40,14 +40,14 @@ interface CommonCase {
   readonly title: string;
   /** The protection that makes the title true, in a few words. */
   readonly holds: string;
-  /** Why it is accepted that a class fulfils the title not at all or only in part. The test requires exactly this weakness. */
+  /** Why a class may fulfil the title only in part, or not at all. The test requires exactly this weakness. */
   readonly accepted?: Partial<Readonly<Record<HostileClass, string>>>;
   /**
-   * Why it is accepted that a cell fulfils the title only in part if programs run as the service's own user. The test requires
-   * exactly this weakness.
+   * Why a cell may fulfil the title only in part if programs run as the service's own user. The test requires exactly
+   * this weakness.
    */
   readonly ofOneUser?: string;
-  /** Only root of the host can make what the trial needs, so nobody else runs the trial. */
+  /** Only root of the host runs the trial, because only root can prepare the host for it. */
   readonly needsRoot?: true;
   /** Classes to which the attack applies; both if absent. */
   readonly classes?: readonly HostileClass[];

@@ -1,6 +1,6 @@
 /**
- * Registers the cases that apply to a class as tests, against one provider that is opened for all of them. One project runs
- * the cases that may run side by side, another project those that must be alone on the machine.
+ * Registers the cases that apply to a class as tests. All of them use one open provider. One project runs the cases
+ * that may run side by side. Another project runs the cases that must be alone on the machine.
  */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { isRootOfHost } from '../../packages/server/src/sandbox/kernel/user-namespace/mapped-users.ts';

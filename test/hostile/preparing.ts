@@ -6,7 +6,7 @@ export class Preparing {
   #alone: Promise<unknown> = Promise.resolve();
   readonly #together = new Set<Promise<unknown>>();
 
-  /** Prepares a cell beside others, but not beside a cell that is prepared alone. */
+  /** Prepares a cell at the same time as others, but never while a cell is prepared alone. */
   async together<Result>(prepare: () => Promise<Result>): Promise<Result> {
     for (let waitedFor: unknown; waitedFor !== this.#alone; ) {
       waitedFor = this.#alone;

@@ -12,7 +12,7 @@ const MIB = 1024 * 1024;
 /** How many jobs of the mixture are run. */
 const JOBS = { namespace: 45, gvisor: 15, full: 1000 } as const;
 
-/** The launchers of Python, Node and bash, which the mixture has, and of TypeScript, whose canary ran at the start. */
+/** One launcher for each language: Python, Node and bash, which the mixture has, and TypeScript, which a canary ran. */
 const LAUNCHERS = 4;
 
 export const leakCases: readonly HostileCase[] = [
@@ -51,7 +51,7 @@ export const leakCases: readonly HostileCase[] = [
       const { residentBytes: grownTo, ...stillHeld } = after;
       assert.deepEqual(stillHeld, held);
       assert.deepEqual([held.groups, held.cells], [0, 0]);
-      // One launcher stays for each of these languages, while a runtime exists only for one cell.
+      // The launcher of each language continues to run. A runtime, in contrast, exists only for one cell.
       const launchers = hostileClass === 'namespace' && namespaceLauncher() === 'fork' ? LAUNCHERS : 0;
       assert.equal(held.children, launchers);
       assert.ok(grownTo - grownFrom < 20 * MIB, `grew by ${Math.round((grownTo - grownFrom) / MIB)} MiB`);

@@ -1,4 +1,4 @@
-/** Exhausting a host by memory, by disk and by files. */
+/** Attacks that exhaust the memory, the disk or the files of a host. */
 import assert from 'node:assert/strict';
 import { readFileSync, statfsSync } from 'node:fs';
 import { groupMembers, statusOf } from './host-groups.ts';
@@ -10,7 +10,7 @@ const MIB = 1024 * 1024;
 /** Memory limits, in MiB, for programs that fill their heap. Both differ from the memory of a waiting interpreter. */
 const HEAPS = [192, 384] as const;
 
-/** The kernel lets a process that it kills exceed the limit by the few pages that the process needs to end. */
+/** How far usage may exceed the limit: the kernel gives a process that it kills the few pages that it needs to end. */
 const DYING_BYTES_MAX = MIB;
 
 function assertRanOutOfMemory(seen: Seen): void {
@@ -83,7 +83,7 @@ export const memoryCases: readonly HostileCase[] = [
       );
       assert.ok((taken['/work/output']?.[0] ?? Number.POSITIVE_INFINITY) <= WORK_BYTES);
       assert.deepEqual([taken['/tmp']?.[0], taken['/dev/shm']?.[0]], [64 * MIB, 16 * MIB]);
-      // Without a group, nobody measures all of the memory. The next case shows that this memory counts towards the limit.
+      // Without a control group, nothing measures all of the memory. The next case shows that it counts for the limit.
       if (!hasOneUser) assert.ok(Number(seen.usage.memory_peak_bytes) > 100 * MIB, 'it does not count as memory');
     },
   },

@@ -1,4 +1,4 @@
-/** Exhausting a service by what a program writes. */
+/** Attacks that exhaust a service with the output of a program. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { recordBytesMax, streamBytesMax, streamRecordsMax } from '@vouchbox/protocol';

@@ -1,4 +1,4 @@
-/** Exhausting a host by processes and by time. */
+/** Attacks that exhaust the processes or the processor time of a host. */
 import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { BootstrapError } from '../../packages/server/src/sandbox/sandbox.ts';
@@ -8,9 +8,9 @@ import { answersOf, assertExited, violationTypes } from './seen.ts';
 import { PATIENCE, sizeFor } from './size.ts';
 import type { Running, Target } from './target.ts';
 
-/** How long after its limit a program may live at most, on a machine that is busy with other cells. */
+/** How long a program may live beyond its time limit, on a machine that is busy with other cells. */
 const GRACE_MILLISECONDS = 3000 * PATIENCE;
-/** The most CPU time of a program that may use a second. */
+/** The largest CPU time that may be measured for a program with a limit of one second. */
 const CPU_MILLISECONDS_MAX = 1000 + 800 * PATIENCE;
 
 export const processLimitCases: readonly HostileCase[] = [
@@ -205,7 +205,7 @@ export const processLimitCases: readonly HostileCase[] = [
   },
 ];
 
-/** Null if the cell was not ready in time, as happens on a busy machine. Such a cell ran nothing, and is tried again. */
+/** Null if the cell was not ready in time, as happens on a busy machine. Nothing ran then, and a new cell is tried. */
 async function unlessUnready(target: Target): Promise<Seen | null> {
   try {
     return await target.attack(SPINNING);

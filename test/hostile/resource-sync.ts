@@ -33,7 +33,7 @@ export const syncCases: readonly HostileCase[] = [
   },
 ];
 
-/** Fails only if the file was written out at every try, since the host itself may write it out at any moment. */
+/** Tries several times, because the host itself may write the file out at any moment. Fails if every try failed. */
 async function assertHostKeepsWriting(target: Target): Promise<void> {
   const directory = mkdtempSync(join(process.cwd(), 'node_modules/.svc-sync-'));
   try {

@@ -56,7 +56,7 @@ export function assertRefused(answers: Readonly<Record<string, string>>): void {
   );
 }
 
-/** A secret as it is given to a program that looks for it: backwards, so that the program does not find its own source. */
+/** A secret, spelled backwards for a program that looks for it, so that the program does not find its own source. */
 export function backwards(secret: string): string {
   return Array.from(secret).toReversed().join('');
 }

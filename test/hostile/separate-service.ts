@@ -32,7 +32,7 @@ export interface SeparateHost {
 }
 
 const PROCESS = fileURLToPath(import.meta.resolve('./separate-service-process.ts'));
-/** Node sets close-on-exec on the lowest descriptors that it inherits, and stops at the first gap after 15. */
+/** Node sets close-on-exec on inherited descriptors, up to the first gap after 15. This number lies beyond that gap. */
 const LEAKED_FIRST = 40;
 const IN_TERMINAL = ['python3', '-c', 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))'];
 /** With these options, V8 reserves no memory for later, so memory grows during some work only by what is kept. */

@@ -43,7 +43,7 @@ function members(names: readonly string[], value: string): string {
 }
 const member = (value: string) => (name: string) => members([name], value);
 
-/** Limits as they might be sent, and the status of the answer to each. */
+/** Limits as a client might send them, each with the status of the answer. */
 const LIMITS: readonly { readonly body: string; readonly status: 201 | 400 }[] = [
   ...['0', '-1', 'null', '"5"', '[]', '{}', 'true', '-1e400', '-0'].flatMap((value) =>
     LIMIT_NAMES.map((name) => ({ body: member(value)(name), status: 400 as const })),
@@ -123,7 +123,7 @@ export const serviceCases: readonly HostileCase[] = [
     title: 'a job waits while no cell can be made, claims nothing, and runs once one can',
     holds: 'a program is handed over only to a cell that was observed; the receipt states only what happened',
     needsRoot: true,
-    // This removes what crun needs for each cell. A parked cell would still work.
+    // The case removes what crun needs to make a cell. A parked cell would still work, so none is parked.
     scenario: ({ hostileClass }) =>
       withService({ provider: hostileClass, 'namespace-launcher': 'crun', 'parked-mb-max': '0' }, waitForCells),
   },

@@ -1,6 +1,6 @@
 /**
- * How often, or with how many at once, a case is tried. `npm test` tries enough to show a fault in a short time, and
- * HOSTILE_SIZE=full tries each case as often as it takes to be sure.
+ * How often a case is tried, or with how many programs at once. `npm test` tries enough to show a fault in a short
+ * time. HOSTILE_SIZE=full tries each case as often as is needed to be sure.
  */
 import type { HostileClass } from './hostile-case.ts';
 
@@ -19,8 +19,8 @@ export function sizeFor(hostileClass: HostileClass, size: Size): number {
  */
 export const PATIENCE = Number(process.env['HOSTILE_PATIENCE'] ?? 1);
 
-/** How long one case may take: enough beside a load of eight on two cores. */
+/** How long one case may take. This is enough on a machine with two cores and a load of eight. */
 export const CASE_MILLISECONDS_MAX = PATIENCE * (isFull ? 3_600_000 : 240_000);
 
-/** How long a process that a case starts may take: less than the case, which then says what the process wrote. */
+/** How long a process that a case starts may take. The case may take longer, to report what the process wrote. */
 export const PROCESS_MILLISECONDS_MAX = 0.75 * CASE_MILLISECONDS_MAX;

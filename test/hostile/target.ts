@@ -25,7 +25,7 @@ import { PATIENCE } from './size.ts';
 
 /** The most that a job can write below `/work` here, in bytes. */
 export const WORK_BYTES = 24 * 1024 * 1024;
-/** On a busy machine, a limit that a case is not about must not end the program. */
+/** Limits for a case that does not test them. They are so large that they do not end the program on a busy machine. */
 const PATIENT = { wall_seconds: 60 * PATIENCE, cpu_seconds: 30 * PATIENCE };
 const AHEAD_MILLISECONDS_MAX = 60_000 * PATIENCE;
 const LANGUAGE_BY_ENDING: Readonly<Record<string, Language>> = { py: 'python', cjs: 'node', sh: 'bash' };
@@ -117,9 +117,9 @@ export class Target implements AsyncDisposable {
     if (this.hostileClass === 'namespace' && namespaceLauncher() === 'crun')
       return await this.provider.prepare(request);
     const wanted = new AbortController();
-    // On a busy machine, a cell that is made ahead has only a small share of the processors, and may take long.
+    // A cell that is made ahead gets only a small share of the processors, and so may take long on a busy machine.
     const ahead = { aheadUntil: wanted.signal, readyMilliseconds: AHEAD_MILLISECONDS_MAX };
-    // After a while, the job of this cell comes, even if the cell is not ready.
+    // After a while, this acts like the arrival of the cell's job, even if the cell is not ready.
     const job = setTimeout(() => wanted.abort(), AHEAD_MILLISECONDS_MAX / 30);
     const cell = await this.provider.prepare({ ...request, ...ahead }).finally(() => clearTimeout(job));
     assert.ok(cell.isWhole(), 'a cell that was made ahead is not whole');

@@ -31,8 +31,8 @@ async function standsAt(crossing: Crossing, job_id: string | null): Promise<void
 }
 
 /**
- * Reads the newest job of the cell again. After a grading, this is the judge job. Of a pair, the job of the program is read. A
- * repeated submission is sent again.
+ * Reads the newest job of the cell again: after a grading, the judge job; after a pair, the job of the program. If the
+ * scenario repeats a submission, sends it again.
  */
 export async function readAgain(crossing: Crossing): Promise<Seen> {
   const { act } = crossing.scenario;

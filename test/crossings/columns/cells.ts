@@ -18,7 +18,7 @@ async function playIn(crossing: Crossing, { backend, runtime }: Cells): Promise<
   for (const job of await crossing.jobs()) {
     const { receipt } = await crossing.client.detail(job);
     const identity = receipt?.runtime_identity?.name;
-    // The receipt of a job that a crash ended does not describe its cell, but the job's history does.
+    // If a crash ended a job, the job's history describes its cell, but its receipt does not.
     const { events } = await crossing.client.replay(job, { limit: 10 });
     const started = events.find(({ kind }) => kind === 'started');
     const used = (started?.data as EventData<'started'> | undefined)?.backend;
@@ -48,7 +48,7 @@ export const gvisor: Place = {
 export const fork = cells('fork', 'usual', { backend: 'namespace', runtime: 'svc-launcher' });
 export const crun = cells('crun', 'crun', { backend: 'namespace', runtime: 'crun' });
 
-/** Why this column is not tried as root. Another host tries it, because an ordinary user needs cgroups of version 2. */
+/** Why root does not try this column. Another host tries it, because an ordinary user needs cgroups of version 2. */
 const ELSEWHERE =
   'This run was made by root; `npm run hosts -- debian-12-user` tries this column as an ordinary user, on a host of its own.';
 const NO_PACKS = 'A pack is built by root.';

@@ -11,7 +11,7 @@ import type { Program } from '../scenarios.ts';
 import { gradingOf, verdictsIn } from './grade-by-client.ts';
 import { gradePackage } from './grade-package.ts';
 
-/** The endings of file names by which the command knows a language. */
+/** The endings of file names from which the command infers the language. */
 const ENDINGS: Readonly<Partial<Record<Language, string>>> = {
   python: 'py',
   bash: 'sh',
@@ -158,7 +158,7 @@ const caller: Caller = {
   },
 };
 
-/** The program's output in an export of its job. The check uses the key that signed the job, which was replaced since then. */
+/** The program's output in an export of its job. The export is checked with the key that signed the job, an old key. */
 async function exportedOutput(crossing: Crossing, job_id: string): Promise<string> {
   const without = await told(crossing, ['export', job_id, '--output', 'exported']);
   if (without.code === 0 || !without.stderr.includes('--public-key')) {

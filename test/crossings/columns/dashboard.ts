@@ -147,7 +147,7 @@ async function peerOf(page: Page): Promise<Pick<Seen, 'peer'>> {
   return { peer };
 }
 
-/** Whether the chart's line of failed jobs rises above zero. The marks of time end at the height of zero. */
+/** Whether the chart's line of failed jobs rises above zero. The grid lines for times end at the height of zero. */
 function risesAbove(chart: Locator): Promise<boolean> {
   return chart.evaluate((svg) => {
     const ends = [...svg.querySelectorAll('.chart-grid')].map((line) => Number(line.getAttribute('y2')));

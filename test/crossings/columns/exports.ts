@@ -29,11 +29,11 @@ interface Exported {
 /** @throws Error if the export is refused, with the reason */
 type Check = (exported: Exported) => Promise<void>;
 
-/** Exports a job that has ended, has it checked, and returns what the export says of it. */
+/** Exports a job that has ended, and checks the export. Returns the facts that are in the export. */
 async function read(crossing: Crossing, check: Check, job_id: string): Promise<Seen> {
   const { client, directory, service, signer: publicKey, tenant, key } = crossing;
   await client.waitForResult(job_id);
-  // A new directory for each export, because the command overwrites none.
+  // Each export gets a new directory, because the command overwrites no directory.
   const target = mkdtempSync(join(directory, 'export-'));
   rmdirSync(target);
   writeFileSync(join(directory, 'signer.pem'), publicKey);

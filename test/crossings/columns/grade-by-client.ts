@@ -1,4 +1,4 @@
-/** Gradings of the scenarios' programs, made by the TypeScript client; from a problem package, by the command. */
+/** Grades the programs of scenarios with the TypeScript client, or a problem package with the command. */
 import type { GradingItem } from '@vouchbox/protocol';
 import type { Crossing } from '../crossing.ts';
 import type { Seen } from '../facts.ts';
@@ -19,7 +19,7 @@ export async function gradeByClient(crossing: Crossing): Promise<string> {
   return (await client.grade(program, { tests, interactor })).job_id;
 }
 
-/** The verdict of each test, from what is seen of the job that judged. */
+/** The verdict of each test, from the facts about the judge job. */
 export function verdictsOf({ files = {} }: Seen): Seen {
   const text = files[VERDICT];
   if (text === undefined) throw new Error(`the job that judged did not leave ${VERDICT}`);
@@ -44,7 +44,7 @@ export function gradingWords({
   return `${status}, ${runs_ended} of ${runs} runs`;
 }
 
-/** How the grading of a cell stands, read at the node where this service is read. */
+/** The state of the newest grading of a cell, from the node where jobs of this service are read. */
 export async function gradingOf(crossing: Crossing): Promise<string> {
   return gradingWords(await crossing.otherClient.grading(await newestGrading(crossing)));
 }

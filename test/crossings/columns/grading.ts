@@ -30,7 +30,7 @@ async function graded(crossing: Crossing): Promise<{ readonly run: RunResult | n
   for (const [path, content] of Object.entries(uploads)) {
     files[path] = { blob: (await client.upload(new Uint8Array(content))).blob };
   }
-  // The record of a truncated output is only a part of the output that is judged.
+  // The whole output is judged. If the output was truncated, the scenario knows only a part of it.
   const expected = scenario.sees.truncated ? '' : scenario.sees.stdout;
   let run: RunResult | null = null;
   const { verdict } = await client.grade(program, {

@@ -59,7 +59,7 @@ function seenOf({ status, json }: AdapterAnswer): Seen {
   const shown = { stdout: stdout ?? '', stderr: stderr ?? '', truncated };
   if (ended === 'error') return { status: endWithoutResult(message) };
   if (isMemory) return { ...shown, status: 'oom_killed' };
-  // About a program that does not compile, Judge0 tells neither exit code nor signal.
+  // For a program that does not compile, Judge0 reports neither an exit code nor a signal.
   if (status_id === 6) return { ...shown, status: ended };
   return { ...shown, status: ended, ...(ended !== 'timed_out' && { exit_code, signal: exit_signal }) };
 }
@@ -80,7 +80,7 @@ async function read(ask: Ask, token: string): Promise<AdapterAnswer> {
 }
 
 const caller: Caller = {
-  // Judge0's interface has no request that cancels: the job is cancelled at the service, and the adapter must say so.
+  // Judge0's interface cannot cancel. The job is cancelled at the service, and the adapter must report that.
   cancel: cancelByClient,
   run: async (crossing) =>
     await withAdapter('judge0', crossing, async (ask) => seenOf(await judged(ask, bodyOf(crossing)))),

@@ -12,7 +12,7 @@ import type { Program } from '../scenarios.ts';
 import { READ_BY_THE_COMMAND } from './grade-package.ts';
 import { submitByClient } from './typescript-client.ts';
 
-/** Longer than any program of a scenario that ends. */
+/** Longer than any program that ends by itself in a scenario. */
 const callMillisecondsMax = 200_000;
 
 /** Another server, with the tool that programs call. */
@@ -51,7 +51,7 @@ async function call(client: Client, name: string, words: Record<string, unknown>
   return answer as unknown as ToolAnswer;
 }
 
-/** Whether the tool has members for all that the program needs. If not, a client makes the job, and the tool reads it. */
+/** Whether the tool has members for all that a program needs. If not, a client makes the job and the tool reads it. */
 function canSay({ uploads, uploadedStdin, build, interactor, promise, limits = {} }: Program): boolean {
   const { wall_seconds: _wall, mem_mb: _memory, ...others } = limits;
   const unsaid = [uploads, uploadedStdin, build, interactor, promise, ...Object.values(others)];
@@ -82,7 +82,7 @@ async function verified(client: Client, job_id: string): Promise<void> {
   throw new Error(`verify_job said ${JSON.stringify(said ?? content).slice(0, 300)}`);
 }
 
-/** A long text is cut in its middle. */
+/** The output as the tool shows it. The tool leaves out the middle of a long text. */
 function stdoutOf({ stdout, stdout_left_out: leftOut }: { stdout: string; stdout_left_out: number }): Seen {
   if (leftOut === 0) return { stdout };
   const [head = '', tail = ''] = stdout.split(`\n[${leftOut} characters left out]\n`);

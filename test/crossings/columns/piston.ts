@@ -39,7 +39,7 @@ function seenOf({ status, json }: AdapterAnswer): Seen {
 }
 
 const caller: Caller = {
-  // Piston's interface has no request that cancels: the job is cancelled at the service, and the adapter must say so.
+  // Piston's interface cannot cancel. The job is cancelled at the service, and the adapter must report that.
   cancel: cancelByClient,
   run: async (crossing) =>
     await withAdapter('piston', crossing, async (ask) => seenOf(await ask('/api/v2/execute', bodyOf(crossing)))),

@@ -1,4 +1,4 @@
-"""One call of the Python client. Reads what to do as JSON from stdin, and prints what was seen as JSON."""
+"""One call of the Python client. Reads its task as JSON from stdin, and prints what it saw as JSON."""
 
 from __future__ import annotations
 

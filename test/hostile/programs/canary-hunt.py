@@ -1,5 +1,5 @@
-# Reads every file it can, except the host's system tree, and says where a planted secret can be seen: in a name, in a
-# content, or in what the kernel says of processes. The secret is given backwards, so that this source does not hold it.
+# Reads every file it can, except the host's system tree, and prints where it sees a planted secret: in a file's name or
+# content, or in what the kernel shows of processes. The secret is given backwards, so that this source lacks it.
 import json
 import os
 

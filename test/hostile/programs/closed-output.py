@@ -1,4 +1,4 @@
-# Closes its output and lives on.
+# Closes its output and continues to run.
 import os
 import time
 

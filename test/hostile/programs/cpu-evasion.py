@@ -1,5 +1,5 @@
-# Starts a new process before the CPU limit of one process is reached: every child spins a little, and then leaves the rest to
-# a child of its own. The first process never ends by itself.
+# Tries to evade the CPU limit with many processes, each of which stays below it: every process spins a little, and then
+# forks a child that spins next. The first process never ends by itself.
 import os
 import time
 

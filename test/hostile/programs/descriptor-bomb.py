@@ -1,4 +1,4 @@
-# Opens until it is refused.
+# Opens files until the kernel refuses.
 import errno
 import os
 

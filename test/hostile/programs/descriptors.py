@@ -1,4 +1,4 @@
-# Says what every open descriptor is, and tries to use the standard ones as if they were files of the host.
+# Prints the kind of every open descriptor, and tries to use the standard descriptors as if they were files of the host.
 import errno
 import json
 import os

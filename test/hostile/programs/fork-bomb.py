@@ -1,4 +1,4 @@
-# Forks until it is refused, every child forking on its own, and says how many processes it saw at most.
+# Forks up to 5,000 children that only sleep. Prints how many it forked, and the refusal that stopped it.
 import errno
 import os
 import time

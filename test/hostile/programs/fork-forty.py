@@ -1,4 +1,4 @@
-# Forks forty children that live at once, and says how many it got.
+# Forks forty children that live at the same time, and prints how many it got.
 import os
 import time
 

@@ -1,4 +1,4 @@
-# Children that leave their session fork on and on: each parent ends at once. Then the program ends itself.
+# Starts children that leave its session and fork without end: each forks a child and exits. Then the program exits.
 import os
 import time
 

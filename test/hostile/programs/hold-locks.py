@@ -1,4 +1,4 @@
-# Takes the two kinds of lock on every file that each cell has, says which were free, and holds them.
+# Takes the two kinds of lock on files that every cell has, prints which locks it got, and holds them.
 import fcntl
 import json
 import os

@@ -1,5 +1,5 @@
-# Walks the kernel's own file systems and prints every file that opens for writing, apart from those of processes and
-# from masked ones, which are the null device. Nothing is written.
+# Walks the kernel's own file systems and prints every file that can be opened for writing. Leaves out the files of
+# processes, and masked files, which are the null device. Writes nothing.
 import json
 import os
 

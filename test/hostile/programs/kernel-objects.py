@@ -1,4 +1,4 @@
-# Makes as many of each kind of kernel object as it is given, and prints the number and what stopped it.
+# Makes up to 5,000 kernel objects of each kind, and prints how many it made and the refusal that stopped it.
 import ctypes
 import errno
 import json

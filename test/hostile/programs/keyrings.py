@@ -1,4 +1,4 @@
-# Leaves a key in every keyring that it may name, and looks for one that somebody left.
+# Leaves a key in every keyring that it can name, and looks for a key that another program left.
 import ctypes
 import errno
 import json

@@ -1,4 +1,4 @@
-# Writes far more at once than a pipe holds: the interpreter itself, and a child of it that knows nothing of the service.
+# The interpreter, and a child of it that knows nothing of the service, each write far more at once than a pipe holds.
 import subprocess
 import sys
 

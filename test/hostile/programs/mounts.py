@@ -1,4 +1,4 @@
-# Prints its mounts: where, of which type, with which options; and which of the places execute a program.
+# Prints each mount with its place, type and options, and in which writable places a program can be executed.
 import errno
 import json
 import os

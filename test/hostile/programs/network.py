@@ -1,5 +1,5 @@
-# Tries to reach anything: the given listeners, the service's host by every address, names, the metadata address, other
-# cells by abstract socket. `@TARGETS@` is a JSON list of [address, port].
+# Tries to reach the given listeners, the service's host at every address, names, the metadata address, and other cells
+# through abstract sockets. `@TARGETS@` is a JSON list of [address, port].
 import errno
 import json
 import os

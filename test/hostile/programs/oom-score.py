@@ -1,4 +1,4 @@
-# Tries to look less worth ending to a kernel that runs out of memory, then says whether it worked and waits.
+# Tries to lower its OOM score, so that the kernel kills other processes first. Prints whether that worked, and waits.
 import errno
 import json
 import time

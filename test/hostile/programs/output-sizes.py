@@ -1,4 +1,4 @@
-# Writes outputs of the sizes given as a JSON object, name to bytes; those whose name starts with `sparse` hold nothing.
+# Writes outputs of the sizes that a JSON object gives by name. Files whose name starts with `sparse` are only a hole.
 import json
 
 for name, size in json.loads('@SIZES@').items():

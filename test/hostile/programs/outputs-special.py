@@ -1,5 +1,5 @@
-# Leaves in output/ everything that is not a plain file, and some plain files. Says whether it could link to files that are
-# not its own.
+# Leaves in output/ every kind of entry that is not a plain file, and some plain files. Prints whether it could link to
+# files that belong to others.
 import errno
 import json
 import os

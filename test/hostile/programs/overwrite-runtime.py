@@ -1,4 +1,4 @@
-# Tries to open for writing everything that runs a cell: through /proc, by name, and by way of a script that executes it.
+# Tries to open the programs that run a cell for writing: through /proc, by name, and through a script that runs them.
 import glob
 import json
 import os

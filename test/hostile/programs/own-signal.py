@@ -1,4 +1,4 @@
-# Ends itself with the signal by which the kernel would report a limit.
+# Kills itself with the signal that the kernel sends at a limit.
 import os
 import signal
 

@@ -1,6 +1,6 @@
-# Makes a terminal of its own and tries the requests that reach further than a terminal: another line discipline, for which
-# the kernel loads a module, and input that nobody typed. Then the same by request numbers of which only the lower half is
-# equal.
+# Makes a new terminal, and tries the two requests that reach beyond it: another line discipline, for which the kernel
+# loads a module, and input that nobody typed. Then tries both with request numbers that agree only in their lower half
+# with the real numbers.
 import ctypes
 import errno
 import fcntl

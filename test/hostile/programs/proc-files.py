@@ -1,4 +1,4 @@
-# Says which files of /proc beside those of processes can be read and hold something, and whether what programs ask it works.
+# Prints which files of /proc, apart from those of processes, are readable and not empty, and what usual queries return.
 import json
 import multiprocessing
 import os

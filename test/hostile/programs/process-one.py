@@ -1,5 +1,5 @@
-# Attacks process 1 of its cell: every signal by three calls, every file of it, its limits, priority and processors; then
-# writes what only process 1 may say and ends with a code of its own.
+# Attacks process 1 of its cell: every signal by three calls, its files in /proc, its limits, priority and processors.
+# Then writes a report that only process 1 may write, and exits with another code than that report states.
 import ctypes
 import errno
 import json

@@ -1,4 +1,4 @@
-# Imports what input/ shadows: an isolated interpreter looks in neither its working directory nor beside its inputs.
+# Imports modules that files in input/ shadow. An isolated interpreter looks neither there nor in its working directory.
 import json
 import os
 import random

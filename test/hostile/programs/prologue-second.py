@@ -1,4 +1,4 @@
-# Shadows a module beside the program, and starts an interpreter of its own the way it was started itself.
+# Writes modules with the names of standard ones beside itself, and starts a second interpreter like its own.
 import os
 import subprocess
 import sys

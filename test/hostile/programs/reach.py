@@ -19,7 +19,7 @@ def name_of(error):
     return errno.errorcode.get(error, f"E{error}")
 
 
-# Calls below 424 have other numbers on arm64, or are not there. Newer ones have the same number everywhere.
+# Calls below 424 have other numbers on arm64, or do not exist there. Newer calls have the same number everywhere.
 ON_ARM64 = {
     41: 198, 53: 199, 56: 220, 101: 117, 103: 116, 126: 91, 135: 92, 153: 58, 155: 41, 159: 171, 161: 51, 163: 89, 164: 170,
     165: 40, 166: 39, 167: 224, 168: 225, 169: 142, 170: 161, 171: 162, 175: 105, 176: 106, 179: 60, 180: 42, 206: 0,
@@ -52,7 +52,7 @@ def attempt(action):
 
 
 def apart(action):
-    """In a process of its own, because the call may change or end the one that makes it."""
+    """Tries the action in a child process, because its call may change or end the process that makes it."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -157,7 +157,7 @@ for name, action in {
 }.items():
     answers[f"become: {name}"] = apart(action)
 
-# -- Files of the kernel, of devices, of the host and of the cell's own frame.
+# -- Files of the kernel, of devices, of the host, and of what surrounds the program in its cell.
 READ = """/dev/fuse /dev/hpet /dev/kmsg /dev/kvm /dev/loop-control /dev/loop0 /dev/mapper/control /dev/mem
 /dev/net/tun /dev/port /dev/ptmx /dev/pts/0 /dev/rtc0 /dev/sda /dev/tty /dev/tty0 /dev/console /dev/uinput /dev/vda
 /dev/vhost-net /dev/vhost-vsock /dev/vsock /etc/shadow /etc/ssh /etc/ssl/private /flag.txt /home /mnt /proc/1/auxv
@@ -188,7 +188,7 @@ def open_for_write(path):
 
 
 def open_for_read(path):
-    """A masked file opens and is empty; a directory counts as read when it lists anything."""
+    """Returns "empty" for a masked file, which opens but has no content. A directory is read if it lists anything."""
     opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     found = os.listdir(opened) if os.path.isdir(path) else os.read(opened, 1)
     os.close(opened)
@@ -200,7 +200,7 @@ for path in READ:
 for path in WRITE:
     answers[f"write {path}"] = attempt(lambda path=path: open_for_write(path))
 
-# -- Making what is not there.
+# -- Making devices, links, a setuid file and attributes, and moving the inputs.
 for name, action in {
     "character device": lambda: os.mknod("/work/null", 0o20666, os.makedev(1, 3)),
     "block device": lambda: os.mknod("/work/vda", 0o60666, os.makedev(254, 0)),

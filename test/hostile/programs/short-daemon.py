@@ -1,4 +1,4 @@
-# Leaves a grandchild in a session of its own, with every descriptor closed, for a short while, and ends.
+# Leaves a short-lived grandchild in a session of its own, with every descriptor closed, and ends.
 import os
 import time
 

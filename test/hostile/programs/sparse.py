@@ -1,4 +1,4 @@
-# A file of 1 TiB that holds nothing: once as the kernel lets a program notice, once with the signal ignored.
+# Makes a file of 1 TiB that is only a hole. Either the signal for too large a file kills the program, or it is ignored.
 import errno
 import os
 import signal

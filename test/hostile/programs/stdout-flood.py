@@ -1,4 +1,4 @@
-# Writes as fast as it can and says on standard error, in decimal, how many bytes of `A` it wrote.
+# Writes bytes `A` as fast as it can, and then prints on standard error how many bytes it wrote.
 import os
 import time
 

@@ -1,4 +1,4 @@
-# Asks for everything to be written out, and for one file of its own.
+# Asks the kernel to write everything to disk, and then one file of this program.
 import ctypes
 import os
 

@@ -1,4 +1,4 @@
-# Fills every place it may write to and says how much each took, and what stopped it.
+# Fills every place that it may write to. Prints how much each place took, and what stopped it.
 import errno
 import json
 import os

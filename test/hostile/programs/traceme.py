@@ -1,4 +1,4 @@
-# Asks to be traced and stops: a supervisor that takes the stop for an end would report one, or spin.
+# Asks to be traced, and stops. A supervisor that mistakes the stop for an end would report an end, or spin.
 import ctypes
 import os
 import signal

@@ -1,5 +1,5 @@
-# Watches every place that a cell shows of its host, and a file of its own, in one queue: an event of its own file that is
-# read here proves that everything noticed before it was read too. Says each event that it reads.
+# Watches every directory of the host that a cell shows, and a file of its own, with one queue of events. When it reads
+# an event of its own file, it has read all earlier events too. Prints each event that it reads.
 import ctypes
 import fcntl
 import os

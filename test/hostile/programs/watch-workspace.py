@@ -1,4 +1,4 @@
-# Says what is in its workspace when it starts and a while later: name, size and time of change.
+# Prints the name, size and time of change of everything in its workspace: at its start, and a while later.
 import json
 import os
 import time

@@ -1,4 +1,4 @@
-# An ordinary program: reads, computes, writes, says a line that only it can say.
+# An ordinary program: computes, writes an output, and prints a digest that only it can print.
 import hashlib
 import sys
 
