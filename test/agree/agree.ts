@@ -1,7 +1,7 @@
 /**
- * `npm run agree -- [NAME]`: which programs end in the same way at the services of two operators, as `service-verify agree`
- * tells. Each program runs at both at once, first as it is and then with `reproducible: true`. NAME is how the names of the
- * programs begin, such as `cpython/`. The command fails if a program cannot be tried, and not because results differ.
+ * `npm run agree -- [NAME]`: prints which programs end in the same way at the services of two operators, according to
+ * `service-verify agree`. Each program runs at both at once, first unchanged and then with `reproducible: true`. NAME
+ * is the beginning of the programs' names, such as `cpython/`. The command fails only if a program cannot be tried.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -55,7 +55,7 @@ async function toldOf(services: readonly Service[], submission: JobSubmission, s
   return { ...(JSON.parse(stdout) as Told), status: exports[0]?.status ?? '' };
 }
 
-/** What `service-verify agree` tells of a program as it is, and with its hash seed fixed. */
+/** The results of `service-verify agree` for a program: unchanged, and with a fixed hash seed. */
 async function tried(
   services: readonly Service[],
   { submission }: TriedAgain,

@@ -1,4 +1,4 @@
-/** docs/API.md agrees with the contract. Its examples come from a running service; here they are compared with the tables. */
+/** docs/API.md agrees with the contract. These tests compare its examples, which a service made, with its tables. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ErrorEnvelope, OPERATION_IDS, type OperationId, operationOf, type TSchema } from '@vouchbox/protocol';

@@ -1,7 +1,7 @@
 /**
- * The check-lists of CONTRIBUTING.md are complete. For each kind of change, the test adds a row to a copy of the tree. The list
- * must have every place where the compiler then asks for another row, and every file that names an existing row beside the new
- * row, because the compiler may report nothing there.
+ * The check-lists of CONTRIBUTING.md are complete. For each kind of change, the test adds a row to a copy of the tree.
+ * The list must have every place where the compiler then requires a further row. It must also have every file that
+ * names the row next to the new row, because the compiler may report nothing there.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -18,9 +18,9 @@ const contributing = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
 interface Kind {
   /** The list's heading. */
   readonly list: string;
-  /** The word that finds the places of an existing row. */
+  /** The pattern that finds the files which name the row next to the new row. */
   readonly neighbour: RegExp;
-  /** A new row, and the word by which the compiler's errors name the row. Absent if no type has rows of this kind. */
+  /** A new row, and the word for the row in the compiler's errors. Absent if no type requires rows of this kind. */
   readonly plant?: Change & { readonly word: string };
 }
 
@@ -140,7 +140,7 @@ function planted(plant: Kind['plant'], tree: TreeCopy): void {
 let complaints: readonly Complaint[] = [];
 beforeAll(async () => {
   await using tree = await copyOfTree();
-  // The contract's sources cannot have an operation without a row, and the files made from it have no operations.
+  // The operation is planted last: the contract's files cannot be made while its row is missing, and need no such row.
   const [operation, ...others] = KINDS;
   for (const { plant } of others) planted(plant, tree);
   execFileSync(process.execPath, ['tools/write-openapi.ts'], { cwd: tree.path });
@@ -159,7 +159,7 @@ describe.each(KINDS)('$list', ({ list, neighbour, plant }) => {
     expect(paths.filter((path) => !isThere(path))).toEqual([]);
   });
 
-  test('names every source file that names an existing row beside the new row', () => {
+  test('names every source file that names the row next to the new row', () => {
     const having = sources.filter(({ text }) => neighbour.test(text)).map(({ file }) => file);
     expect(having.length).toBeGreaterThan(0);
     expect(having.filter((file) => !isNamed(file, paths))).toEqual([]);
@@ -169,7 +169,7 @@ describe.each(KINDS)('$list', ({ list, neighbour, plant }) => {
     const asking = complaints.filter(({ text }) => text.includes(plant?.word ?? '')).map(({ file }) => file);
     const italic = [...textOf(list).matchAll(/\*([^*]+)\*/g)].flatMap(([, words = '']) => pathsIn(words));
     expect(asking.filter((path) => /\.tsx?$/.test(path) && path !== plant?.file && !italic.includes(path))).toEqual([]);
-    // Tests in italics are left out: they ask for a row only when they run.
+    // Tests in italics are not checked here, because they require a row only when they run.
     expect(italic.filter((path) => /\.tsx?$/.test(path) && isSource(path) && !asking.includes(path))).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * The citations in a text of the project that lead nowhere: ids of statements and attacks, decision records, files and
- * headings, and RFCs in a wrong form. Citations of sections of the contract are in `contract-citations.ts`.
+ * Finds the citations in a text of the project that lead nowhere: ids of statements and attacks, decision records,
+ * files and headings, and RFCs in a wrong form. `contract-citations.ts` finds those of sections of the contract.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';

@@ -217,7 +217,7 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
   ErrorEnvelope: ['Errors-1'],
 };
 
-/** For each body, the statements that name members of nested objects which no other body has. */
+/** For each body: the statements that name members of its nested objects, if these objects occur in no other body. */
 const INSIDE: Partial<Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>>> = {
   JobSubmission: ['Large-1', 'Builds-1', 'Builds-2', 'Tools-3'],
   Interactor: ['Large-1', 'Builds-2'],
@@ -226,7 +226,7 @@ const INSIDE: Partial<Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly s
   ServiceStatus: ['Bodies-10a', 'Bodies-10b', 'Bodies-10c', 'Bodies-10e', 'Bodies-13', 'Bodies-14'],
 };
 
-/** The names of a schema's own members, and of the members inside them that no other schema has. */
+/** The names of a schema's own members, and of the members nested in them, except those in schemas that have a name. */
 function membersIn(schema: unknown): { readonly own: string[]; readonly inside: string[] } {
   const found = Array.isArray(schema) ? schema.map(membersIn) : [];
   if (typeof schema === 'object' && schema !== null && !Array.isArray(schema) && !('$ref' in schema)) {

@@ -1,4 +1,4 @@
-/** The documents as pages: which pages there are, what becomes of their links, and that built pages load nothing else. */
+/** The documents as pages: which pages exist, where their links lead, and that they load nothing from other hosts. */
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, posix } from 'node:path';
@@ -55,7 +55,7 @@ describe('a link in a document', () => {
     write('docs/operating/start.md', '# Start\n\n## The host\n\n[Back](../README.md) and [the code](../../a.ts).\n');
     write('a.ts', 'export const a = 1;\n');
   });
-  /** The page of a front that says this. */
+  /** The front page of a site whose docs/README.md has this text. */
   function pageOf(text: string): string {
     write('docs/README.md', `# One\n\n${text}\n`);
     return pagesOf().get(FRONT)?.html ?? '';
@@ -101,7 +101,7 @@ describe('the built pages', () => {
   const pages = globSync('**/*.html', { cwd: built }).map(
     (name) => [name, readFileSync(join(built, name), 'utf8')] as const,
   );
-  /** Every address that a page names, with where it leads among the files. */
+  /** Every address in a link or source of a page, with the name of the page. */
   const named = pages.flatMap(([name, html]) =>
     [...html.matchAll(/ (?:href|src)="([^"]*)"/g)].map(([, address = '']) => ({ name, address })),
   );
@@ -118,7 +118,7 @@ describe('the built pages', () => {
     const dead = named.filter(({ name, address }) => {
       if (/^(https|data):/.test(address)) return false;
       const [path = '', anchor] = address.split('#');
-      // The front page is served at the address of its folder without a final slash, so its links begin one level higher.
+      // The front page has the address of its folder without a final slash, so its links start from the folder above.
       const from = name === 'front.html' ? '..' : dirname(name);
       const to = path === '' ? name : posix.normalize(posix.join(from, path)).replace(/^\.\.\/docs\//, '');
       return !existsSync(join(built, to)) || (anchor !== undefined && !(anchors.get(to)?.has(anchor) ?? false));

@@ -11,7 +11,7 @@ const architecture = readFileSync(join(root, 'docs/ARCHITECTURE.md'), 'utf8');
 test('docs/operating/settings.md lists every setting with its flag, its default and its values, and no other', () => {
   const rows = SETTINGS.map(({ name, flag, defaultText, description, allowed }) => {
     const fallback = defaultText === null ? 'off' : `\`${defaultText}\``;
-    // A bar would begin another column.
+    // An unescaped bar would begin another column.
     const takes = allowed.replaceAll('|', '\\|');
     return `| \`${name}\` | \`--${flag}\` | ${fallback} | ${description} Takes ${takes}. |`;
   });
@@ -80,6 +80,6 @@ test('the plot in docs/BENCHMARKS.md takes its figures from the tables there, an
       peer,
       true,
     ]);
-  // The lines of a table are no words.
+  // The lines that draw a table do not count as words.
   expect(page.split(/\s+/).filter((word) => /\w/.test(word)).length).toBeLessThan(1200);
 });

@@ -1,6 +1,6 @@
 /**
- * The statements of docs/SPEC.md and the rows of docs/ATTACKS.md are well-formed and cited correctly, and a run of all tests
- * reports those that no test shows.
+ * The statements of docs/SPEC.md and the rows of docs/ATTACKS.md are well-formed and cited correctly. A run of all
+ * tests reports the statements and rows that no test shows.
  */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** The two kinds of store are built alike: what both have is in files of the same name. */
+/** The two kinds of store have the same structure: parts that both kinds have are in files of the same name. */
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -14,7 +14,7 @@ import {
 import { CRASH_TENANT } from './service-process.ts';
 import { crashClient, type Promised } from './workload.ts';
 
-/** Long enough that a timeout means that signing hangs, and not that the machine is busy. */
+/** Long enough for a busy machine. A longer wait means that signing hangs. */
 const ATTESTED_MILLISECONDS_MAX = 240_000;
 /** Jobs that are audited together. */
 const auditsAtOnce = 6;
@@ -30,7 +30,7 @@ export interface Audit {
   readonly problems: readonly string[];
 }
 
-/** Reasons for which a crash may have ended a job. */
+/** The terminal reasons that a crash may have given to a job. */
 export type Interruptions = readonly TerminalReason[];
 
 /** Waits for the end of every promised job and audits the job. The id of each job is known by now. */
@@ -151,7 +151,7 @@ async function attestationProblem(job_id: string, { client, public_key_pem }: Co
   return verified.kind === 'verified' ? null : `its envelope is refused: ${verified.step}, ${verified.reason}`;
 }
 
-/** Reports a job that stands for two promises, and every job that nobody submitted. */
+/** Reports if two promises have the same job, and reports every job that no promise is about. */
 async function strangers(client: ServiceClient, promises: readonly Promised[]): Promise<string[]> {
   const known = new Set(promises.map(({ job_id }) => job_id));
   const problems = known.size === promises.length ? [] : ['one job stands for two keys'];
@@ -162,7 +162,7 @@ async function strangers(client: ServiceClient, promises: readonly Promised[]): 
 }
 
 /**
- * Compares what the witness saw with how the jobs ended. A program ran once, or its job was ended before the program began.
+ * Compares the programs that the witness saw with the ends of the jobs. Each program ran once, or its job ended before.
  */
 export async function runProblems(
   url: string,

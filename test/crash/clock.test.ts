@@ -13,7 +13,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Sets the clock of this process, including the service in it. Nothing that measures durations uses that clock. */
+/** Sets the clock of this process, and so of the service in it. Durations are measured with another clock. */
 function setClock(milliseconds: number): void {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + milliseconds });
 }

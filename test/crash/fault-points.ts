@@ -19,11 +19,11 @@ export const STORE_STEPS = [
 ] as const;
 export type StoreStep = (typeof STORE_STEPS)[number];
 
-/** The steps of the service between those commits. */
+/** The steps of the service between the commits of the store. */
 export const OTHER_STEPS = ['prepare', 'hand over', 'release', 'collect', 'sign', 'clean up'] as const;
 export type OtherStep = (typeof OTHER_STEPS)[number];
 
-/** What the kernel does from the step on to the thread that writes the store, in the `inject` syntax of strace(1). */
+/** How the kernel treats the thread that writes the store, from the step on: in the `inject` syntax of strace(1). */
 export const KERNEL_FAULTS = {
   'killed before it writes': 'pwrite64:signal=KILL:when=1',
   'killed between two writes': 'pwrite64:signal=KILL:when=2',
@@ -62,7 +62,7 @@ export function isKill({ fault }: FaultPoint): boolean {
   return fault.startsWith('killed');
 }
 
-/** Every point: each step of the store in each way, a kill before and after each other step, and a slow disk. */
+/** Every point: each step of the store with each fault, a kill before and after each other step, and a slow disk. */
 export function everyFaultPoint(): FaultPoint[] {
   const slow = 'told late that it synced';
   const kernel = (Object.keys(KERNEL_FAULTS) as KernelFault[]).filter((fault) => fault !== slow);

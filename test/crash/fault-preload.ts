@@ -46,7 +46,7 @@ function die(): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
-/** Runs before each step, and breaks the step that is to break. */
+/** Runs before each step. Makes the fault if it is for this step. */
 function before(step: string): void {
   if (step !== armed.step || isBroken) return;
   if (armed.fault === 'killed before') die();
@@ -68,7 +68,7 @@ function breakKernel(injection: string): void {
   writeSync(armed.reached, 'reached\n');
 }
 
-/** The store never calls fdatasync, so its answer shows whether the tracer is attached. */
+/** The store never calls fdatasync, so the answer to this call shows whether the tracer is attached. */
 function isTraced(): boolean {
   try {
     fdatasyncSync(armed.reached);
@@ -88,7 +88,7 @@ function replace(target: object, name: PropertyKey, by: (original: Method) => Me
   methods[name] = by(original);
 }
 
-/** False while only canaries run, which take the same path as jobs. */
+/** Whether a client has submitted a job. Before that, only canaries run, which take the same path as jobs. */
 let hasJob = false;
 
 /** Breaks the step that a method makes, once a job was submitted to the service. */
@@ -153,7 +153,7 @@ function breakStoreThread(): void {
   });
 }
 
-/** Notes the step of each call that is taken from the front of the queue: the call belongs to the open transaction. */
+/** Notes the step of each call that is taken from the front of the queue and so belongs to the open transaction. */
 function noteShifts(waiting: Call[], committing: string[]): void {
   waiting.shift = () => {
     const call: Call | undefined = Array.prototype.shift.call(waiting);

@@ -16,9 +16,9 @@ import { Witness } from './witness.ts';
 import { crashClient, Workload } from './workload.ts';
 
 const PRELOAD = new URL('./fault-preload.ts', import.meta.url).href;
-/** Long enough that a timeout means that a service which must die goes on, and not that the machine is busy. */
+/** Long enough for a busy machine. A longer wait means that a service which must die continues to run. */
 const DEATH_MILLISECONDS_MAX = 120_000;
-/** Long enough that a timeout means that a step does not occur. */
+/** Long enough for a busy machine. A longer wait means that the step does not occur. */
 const REACHED_MILLISECONDS_MAX = 120_000;
 /** How many languages have a parked cell from the start of a service. */
 const usualLanguages = 3;
@@ -37,7 +37,7 @@ export async function breakAt(point: FaultPoint): Promise<readonly string[]> {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-faults-'));
   const aside = mkdtempSync(join(tmpdir(), 'svc-faults-aside-'));
   await using witness = await Witness.open();
-  // At `append`, the program must still run after its output was appended.
+  // For a fault at `append`, the program must still run after its output was appended.
   const workload = new Workload(() => (point.step === 'append' ? 0.29 : 0.5), witness);
   const ordeal = { dataDir, workload, reached: join(aside, 'reached') };
   try {
@@ -111,7 +111,7 @@ async function submitOne(url: string, workload: Workload): Promise<void> {
   await ignoringFailure(() => workload.run(url, { clients: 1, jobsEach: 1 }));
 }
 
-/** A service whose store fails answers reads, and refuses what it cannot store with an error of the contract. */
+/** Checks a service whose store fails: it must answer reads, and refuse writes with an error of the contract. */
 async function stillAnswers(url: string): Promise<string[]> {
   const client = crashClient(url);
   const problems: string[] = [];

@@ -16,9 +16,9 @@ const READY_MILLISECONDS_MAX = 240_000;
 
 export interface ServiceProcessOptions {
   readonly dataDir: string;
-  /** A command that is put before the service's own command: it changes the environment, and then becomes the service. */
+  /** The words of an outer command, which changes the environment and then becomes the service. */
   readonly wrapper?: readonly string[];
-  /** Further environment variables beside those of every crash test, mainly settings. */
+  /** Environment variables in addition to those of every crash test, mainly settings. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 

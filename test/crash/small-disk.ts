@@ -21,7 +21,7 @@ export class SmallDisk implements AsyncDisposable {
     return disk;
   }
 
-  /** The words to put before a command that is to see the disk. */
+  /** The words to put before a command, so that the command sees the disk. */
   get wrapper(): readonly string[] {
     return ['nsenter', `--mount=/proc/${this.#holder.pid}/ns/mnt`, '--'];
   }
@@ -56,7 +56,7 @@ export class SmallDisk implements AsyncDisposable {
         this.#resize(String((blocks - bfree) * bsize));
         return;
       } catch {
-        // Something was written meanwhile, so the new size was too small: try again.
+        // Other processes wrote in the meantime, so the new size was too small. Try again.
       }
     }
   }

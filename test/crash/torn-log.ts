@@ -1,6 +1,6 @@
 /**
- * Imitates what a power cut may do to the store's log, in the store of a killed service: an unfinished write after the last
- * commit, which loses nothing, and the loss of acknowledged data, which the next start must report.
+ * Changes the store's log of a killed service as a power cut may. An unfinished write after the last commit loses
+ * nothing. If acknowledged data is lost, the next start must report this.
  */
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,8 +22,8 @@ export function tearLogBehindEnd(dataDir: string): void {
 }
 
 /**
- * Removes the last acknowledged frame from a copy of the store, starts a service on the copy, and names what this service
- * does wrong.
+ * Removes the last acknowledged frame from a copy of the store, and starts a service on this copy. Returns what the
+ * service does wrong.
  */
 export async function problemsOfLostEnd(dataDir: string): Promise<string[]> {
   const acknowledged = acknowledgedFrames(dataDir);

@@ -32,7 +32,7 @@ test('a service that was killed while output was truncated signs the output as t
 });
 
 /**
- * Runs a program that writes more than is recorded and then goes on, and kills the service as soon as it reports the
+ * Runs a program that writes more than is recorded and continues. Kills the service as soon as the service reports the
  * truncation.
  */
 async function killWhileCut(dataDir: string): Promise<string> {

@@ -1,8 +1,8 @@
 /**
  * A witness that is independent of the service: the kernel's reports of process names (connector, PROC_EVENT_COMM). Every
  * program of a crash test begins by giving a process a name with the program's number. No cell can hide that name from
- * the host, whichever process of the service started the cell and even if that process has ended. A number that occurs
- * twice means a program that ran twice.
+ * the host, even if the process of the service that started the cell has ended. If a number occurs twice, its program
+ * ran twice.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -15,7 +15,7 @@ const LISTENER = fileURLToPath(new URL('./listen-for-names.py', import.meta.url)
 /** The name that ends the wait for further names. It is short: a process name has at most 15 characters (proc_pid_comm(5)). */
 const LAST = 'last';
 
-/** Counts the programs that begin from the moment when it is opened until it is disposed. */
+/** Counts the programs that begin while it is open. */
 export class Witness implements AsyncDisposable {
   /** Distinguishes this witness from other witnesses on this host. */
   readonly #mark = `w${randomBytes(2).toString('hex')}-`;
@@ -47,7 +47,7 @@ export class Witness implements AsyncDisposable {
     return `perl -e '$0 = "${this.#mark}${number}"'`;
   }
 
-  /** How often the program of each number began. Call it once nothing runs any more: it waits for all reports. */
+  /** How often the program of each number began. Call this after all programs have ended: it waits for all reports. */
   async runs(): Promise<ReadonlyMap<number, number>> {
     spawnSync('/usr/bin/perl', ['-e', `$0 = "${this.#mark}${LAST}"`]);
     await this.#seenAll.promise;

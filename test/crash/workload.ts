@@ -15,7 +15,7 @@ export interface Promised {
   readonly submission: JobSubmission;
   readonly stdout: string;
   readonly exitCode: number;
-  /** Null if the answer was lost: the job may exist, but only once. */
+  /** Null if the answer was lost. Then there may be one job, and no second job. */
   job_id: string | null;
   /** Whether the job's cancellation was requested, and whether the service acknowledged it. */
   cancellation: 'none' | 'asked' | 'promised';

@@ -23,7 +23,7 @@ export class Podman {
 
   /** Builds the image from a directory, and shows the output of the build. */
   build(directory: string): void {
-    // This machine may not be able to run a container, so the build only has its own root directory.
+    // Builds in a chroot, and not in a container, because this machine may not be able to run a container.
     const words = ['build', '--isolation', 'chroot', '--network', 'host', '--pull=missing', '--layers=false'];
     const file = ['--file', join(directory, 'deploy/Containerfile')];
     const { status } = spawnSync('podman', [...this.#words, ...words, ...file, '--tag', NAME, directory], {

@@ -43,8 +43,8 @@ describe.each(PROXIES)('$name in front of the service', (kind) => {
   const through = (path: string) =>
     fetch(`${proxy.url}${path}`, { headers: { authorization: `Bearer ${rig.alpha.key}` } });
   /**
-   * The answer to a submission of exactly this many bytes: blanks around its JSON fill it up. The request uses HTTP/1.1, because
-   * Node's `fetch` does not send so much over HTTP/2.
+   * The answer to a submission of exactly this many bytes, most of which are blanks around its JSON. The request uses
+   * HTTP/1.1, because Node's `fetch` does not send so much over HTTP/2.
    */
   async function submitBytes(bytes: number) {
     const headers = {

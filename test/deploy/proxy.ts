@@ -22,7 +22,7 @@ export interface ProxyKind {
   readonly sample: string;
   /** The sample's text with the ports, the certificate and the paths that are used here. */
   readonly configuration: (sample: string, at: Places) => string;
-  /** The arguments with which the program only checks a configuration; those of `serve` make it serve. */
+  /** The arguments with which the program only checks a configuration. With those of `serve`, it serves. */
   readonly check: (file: string) => readonly string[];
   readonly serve: (file: string) => readonly string[];
 }
@@ -90,7 +90,7 @@ export function isInstalled({ program }: ProxyKind): boolean {
   return existsSync(program);
 }
 
-/** Makes a certificate for `localhost` that nobody else has signed, and returns it as PEM. */
+/** Makes a self-signed certificate for `localhost`, and returns it as PEM. */
 export function makeCertificate(directory: string): string {
   const [key, certificate] = [join(directory, 'key.pem'), join(directory, 'certificate.pem')];
   const words = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];

@@ -70,7 +70,7 @@ describe('the container for an ordinary user', () => {
     const text = readFileSync(join(root, '.devcontainer/devcontainer.json'), 'utf8').replaceAll(/^\s*\/\/.*$/gm, '');
     const { runArgs } = JSON.parse(text) as { runArgs: readonly string[] };
     const options = ['seccomp=/deploy/seccomp.json', 'apparmor=unconfined', 'systempaths=unconfined'];
-    // The tool that starts the container replaces a variable by the directory of the clone.
+    // The devcontainer tool replaces the variable with the directory of the clone.
     expect(runArgs.map((word) => word.replace(/\$\{\w+\}/, ''))).toEqual(
       options.map((option) => `--security-opt=${option}`),
     );

@@ -31,15 +31,15 @@ export type Failure = (typeof FAILURES)[number];
 export interface FleetRunOptions {
   readonly nodes: number;
   readonly seed: number;
-  /** How long failures are made, in milliseconds. */
+  /** For how long the run makes failures, in milliseconds. */
   readonly milliseconds: number;
-  /** At most this many jobs are submitted. After them, no more failures are made. */
+  /** The most jobs to submit. After the last of them, the run makes no more failures. */
   readonly jobsMax: number;
   readonly clients: number;
   /** How far the clock of the last node is ahead. */
   readonly clockShiftMilliseconds?: number;
   readonly onFailure?: (failure: Failure) => void;
-  /** Called with the time that passed until no job of a failed node was left. */
+  /** Called after a failure, with the time until no job of the failed node was left running. */
   readonly onRecovery?: (seconds: number) => void;
 }
 
@@ -54,7 +54,7 @@ export interface FleetRun extends Audit {
   readonly ranTwice: number;
   readonly followed: number;
   readonly resumed: number;
-  /** The longest time until no job of a killed or paused node was left running. */
+  /** The longest time from a kill or pause of a node until none of its jobs was left running. */
   readonly recoverySeconds: number;
   readonly leftovers: readonly string[];
 }
@@ -65,7 +65,7 @@ const pauseMilliseconds = 1500;
 /** How long a client waits after a refusal. */
 const refusedMilliseconds = 500;
 
-/** A small write-ahead log, whose files are used again: a full disk matters only when the database needs a new file. */
+/** A small write-ahead log. The database reuses its files, so a full disk matters only when it needs a new file. */
 const LOG = { max_wal_size: '64MB', min_wal_size: '32MB' };
 const databaseMebibytes = 2048;
 
@@ -101,7 +101,7 @@ export async function runFleet(options: FleetRunOptions): Promise<FleetRun> {
   });
   const runs = await witness.runs();
   const problems = [...audit.problems, ...(await runProblems(url, workload.promises, runs))];
-  // Every job has ended, so every stream has ended.
+  // Every job has ended, so every follower's stream has ended too.
   problems.push(...(await followers.problems(url)), ...trouble.problems, ...load.problems);
   const leftovers = (await Promise.all(fleet.map((node) => node.stop()))).flat();
   const { recoverySeconds } = trouble;
@@ -148,8 +148,8 @@ interface LoadOptions {
 
 const followedShare = 0.2;
 /**
- * Each follower requests a new ticket after a failure, and each stream reads the store now and then. In a queue that only
- * grows, there would be more followers than three nodes can serve. So clients wait while there are this many followers.
+ * Each follower requests a new ticket after a failure, and each stream reads the store now and then. If the queue only
+ * grew, three nodes could not serve all followers. So clients do not submit while there are this many followers.
  */
 const followedAtOnceMax = 40;
 /** Jobs that write for some seconds, so that failures come in the middle of their streams. All are followed. */
@@ -158,7 +158,7 @@ const slowShare = 0.03;
 /** Clients that submit to any node, and continue at another node if a node does not answer. */
 class Load {
   readonly #options: LoadOptions;
-  /** Refusals that a caller cannot act on. */
+  /** Problems: refusals that a caller cannot act on. */
   readonly problems: string[] = [];
   /** How often each answer came in place of a new job. */
   readonly refusals: Record<string, number> = {};
@@ -272,7 +272,7 @@ class Trouble {
     }
   }
 
-  /** Waits until a node that others took for dead has ended by itself, and starts it again. */
+  /** Waits until a node that the other nodes declared dead has ended by itself, and starts it again. */
   async #ended(node: FleetNode): Promise<void> {
     const code = await node.exited();
     if (code !== 1) this.problems.push(`a node that was taken for dead ended with ${code}:\n${node.said}`);
@@ -281,7 +281,7 @@ class Trouble {
 
   /**
    * Waits until one node is gone and none of its jobs is left running. After a restart of the database, every node has the
-   * time of a lease to come back before it is taken for dead.
+   * time of a lease to come back before it counts as dead.
    */
   async #recovered(): Promise<void> {
     const { fleet, databaseUrl } = this.#options;

@@ -1,6 +1,6 @@
 /**
- * Readers of streams whose nodes fail: each reader continues at another node after the last event that it saw. It reads the
- * frames itself, because the client would fetch events that a stream left out, and drop events that came twice. The events
+ * Readers of streams whose nodes fail. Each reader continues at another node after the last event that it saw. It reads
+ * the frames itself: the client would fetch events that a stream left out, and drop events that came twice. The events
  * of a job must be the history that its receipt names, each event once.
  */
 import { verifyChain } from '@vouchbox/evidence';

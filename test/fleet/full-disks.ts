@@ -6,7 +6,7 @@ import { crashClient, type Workload } from '../crash/workload.ts';
 import type { PostgresServer } from '../rig/postgres-server.ts';
 import type { FleetNode } from './fleet-node.ts';
 
-/** Long enough for a busy machine: an answer that has not come by then will not come. */
+/** Long enough for a busy machine. An answer that takes longer counts as missing. */
 const patienceMilliseconds = 30_000;
 const pauseMilliseconds = 100;
 

@@ -12,18 +12,18 @@ import { Witness } from '../crash/witness.ts';
 import { crashClient, seeded, Workload } from '../crash/workload.ts';
 import { FleetNode, type FleetNodeOptions } from './fleet-node.ts';
 
-/** How many old rows there are beside those of the callers' jobs. The backfill reads them in several transactions. */
+/** How many old rows there are, apart from the callers' jobs. The backfill reads them in several transactions. */
 const oldRows = 4 * backfillRowsMax;
 /** The row at which a lock stops the backfill for a while, in its third transaction. */
 const heldRow = 2 * backfillRowsMax + 1;
 
 const pauseMilliseconds = 20;
 const clients = 3;
-/** Jobs that a client submits before it waits for one of them. */
+/** How many jobs a client submits before it waits for one of them. */
 const burst = 4;
 
 export interface RollingUpgrade extends Audit {
-  /** The version of the schema while the last older node ran, and after it was gone. */
+  /** The version of the schema while the last older node still ran, and after that node was gone. */
   readonly versions: readonly [beside: number, after: number];
   /** How many rows were moved when the node was killed, and how many of them the backfill read again afterwards. */
   readonly movedBeforeKill: number;
@@ -35,7 +35,7 @@ export interface RollingUpgrade extends Audit {
   readonly leftovers: readonly string[];
 }
 
-/** The faults of an upgrade, beside the broken promises of jobs. */
+/** The faults of an upgrade, without the broken promises about jobs. */
 export function upgradeProblems(run: RollingUpgrade): string[] {
   const expected: [what: string, was: number, is: number][] = [
     ['jobs attested', run.attested, run.jobs],
@@ -52,7 +52,7 @@ export function upgradeProblems(run: RollingUpgrade): string[] {
   return [...run.problems, ...wrong.map(([what, was, is]) => `${what}: ${was} in place of ${is}`)];
 }
 
-/** @param options its URL names an empty schema */
+/** @param options `databaseUrl` must name an empty schema */
 export async function runRollingUpgrade(
   options: Pick<FleetNodeOptions, 'databaseUrl' | 'provider'>,
 ): Promise<RollingUpgrade> {
@@ -95,7 +95,7 @@ export async function runRollingUpgrade(
   };
 }
 
-/** Kills the newer node once a part of the rows is moved, and starts it again. Returns once all rows are moved. */
+/** Kills the newer node after it has moved a part of the rows, and starts it again. Returns when all are moved. */
 async function killInTheMiddle(next: FleetNode, store: WatchedStore): Promise<{ moved: number; again: number }> {
   const begin = await store.hold('lock table backfills in share mode');
   await next.start();

@@ -1,7 +1,7 @@
-/** The source of a host's packages: the mirror that this machine already uses, whatever release this machine has. */
+/** The source of a host's packages: the mirror of this machine, even if the host has another release of Debian. */
 import { execFileSync } from 'node:child_process';
 
-/** For mmdebstrap's apt, which does not read this machine's settings: an archive of a fixed date is not refused for its age. */
+/** Settings for mmdebstrap's apt, which does not read those of this machine. They allow an archive of a past date. */
 export const ARCHIVE_OPTIONS = ['Acquire::Check-Valid-Until "false"', 'Acquire::Retries "3"'];
 
 /** Lines of sources.list(5) for a release, its updates and its backports. */

@@ -18,11 +18,11 @@ const LEFT_OUT = ['.cache', '@biomejs', '@oxlint', '@oxlint-tsgolint', '@typescr
 
 export interface CheckoutOptions {
   readonly architecture: 'amd64' | 'arm64';
-  /** Whether the disk also has what this machine compiled: for trials on this architecture without the set-up. */
+  /** Whether the disk also has the programs that this machine compiled, for trials that leave out the set-up. */
   readonly isCompiled: boolean;
   readonly cache: string;
   readonly image: string;
-  /** Further files, for the root of the checkout. */
+  /** Paths of further files to copy into the root of the checkout. */
   readonly also?: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The hosts on which the service is tried: emulated machines made of a distribution's own packages. Each host differs from the
- * others in one way in which real hosts differ.
+ * The hosts on which the service is tried: emulated machines, made from the packages of a distribution. Each host
+ * differs from the others in one point in which real hosts differ.
  */
 import type { RootRecipe } from './root-recipe.ts';
 
@@ -17,13 +17,13 @@ export interface Host {
   readonly memoryMb: number;
   /** Further arguments of the kernel's command line. */
   readonly kernelWords: readonly string[];
-  /** The rights of the trials: those of root, of the unit in `deploy/`, or of the unit for an ordinary user there. */
+  /** The rights of the trials: those of root, of the unit in `deploy/`, or of the unit there for an ordinary user. */
   readonly rights: Rights;
   /** Ids of the trials of `within/trials.ts`, in their order. */
   readonly trials: readonly string[];
   /** The trials that only `--long` adds, because other trials show the same in less time. */
   readonly longTrials: readonly string[];
-  /** What the machine gets beside the checkout: the image of `deploy/Containerfile`, or the packages and a store of npm. */
+  /** What the machine also gets: the image of `deploy/Containerfile`, or the packages and a store of npm. */
   readonly given?: 'image' | 'packages';
 }
 
@@ -48,7 +48,7 @@ const FOR_CONTAINERS = [
 ];
 const START = ['facts', 'set-up', 'doctor', 'quickstart'];
 const RUN = ['run-namespace', 'run-gvisor'];
-/** The trials with shorter lists of tests. One of the hosts for x86-64 has the whole lists. */
+/** Trials with shortened lists of tests. One of the hosts for x86-64 runs the whole lists. */
 const MIDDLE = [...START, 'outcomes', 'groups-short', 'hostile-namespace', 'limits-gvisor'];
 /**
  * For a host with the root and the kernel of `debian-12`: the trials whose results may differ there, and `vouchbox doctor`,

@@ -28,7 +28,7 @@ import { TRIALS } from './within/trials.ts';
 /** The cache is not below `node_modules`, because `npm ci` removes that directory. */
 const CACHE = join(tmpdir(), 'vouchbox-hosts');
 const START_SECONDS_MAX = 300;
-/** This bound only ends a machine that hangs. Trials have bounds of their own. */
+/** This timeout only ends a machine that hangs. Each trial has its own timeout. */
 const SECONDS_MAX = 90 * 60;
 
 const USAGE = `npm run hosts -- [--trials ID,…] [--rest] [--long] [--at-once N] [NAME…]
@@ -82,7 +82,7 @@ interface Tried {
   readonly seconds: number;
 }
 
-/** The files that the host gets beside the checkout. */
+/** The files that the host gets in addition to the checkout. */
 async function givenTo({ given }: Host): Promise<readonly string[]> {
   if (given === 'image') return [containerArchive(CACHE)];
   return given === 'packages' ? [await newcomersPackages(CACHE)] : [];

@@ -7,9 +7,9 @@ import type { Host } from './host.ts';
 import type { BuiltRoot } from './root.ts';
 
 /**
- * QEMU 7.2 leaves wrong flags behind after `cmpxchg16b`, and newer kernels then end with a double fault, so this feature is
- * off. Without `erms` and `fsrm`, the kernel clears and copies memory by words, because an emulated `rep` handles one byte at a
- * time.
+ * `cx16` is off, because QEMU 7.2 sets wrong flags after `cmpxchg16b`, and newer kernels then end with a double fault.
+ * `erms` and `fsrm` are off, so that the kernel clears and copies memory by words: an emulated `rep` handles one byte
+ * at a time.
  */
 const MACHINES = {
   amd64: { program: 'qemu-system-x86_64', words: ['-cpu', 'max,-cx16,-la57,-erms,-fsrm'], console: 'ttyS0' },
@@ -17,9 +17,9 @@ const MACHINES = {
 } as const;
 
 /**
- * Protections that an emulated processor does not need are off, because they take much time. Two checks of the kernel's clocks
- * are off too, because a busy machine fails them. A failed check of the timer ends the start. After a failed check of the time
- * stamp counter, each program that reads the time waits for an emulated device.
+ * Protections that an emulated processor does not need are off, because they take much time. Two checks of clocks are
+ * off too, because they fail on a busy machine. After a failed check of the timer, the kernel does not start. After a
+ * failed check of the time stamp counter, each program that reads the time waits for an emulated device.
  */
 const PATIENT = ['mitigations=off', 'no_timer_check', 'tsc=reliable'];
 
@@ -64,7 +64,7 @@ export async function runMachine(options: MachineOptions): Promise<string> {
   }
 }
 
-/** All processors of a machine share one thread: two such machines wait for each other less than four threads would. */
+/** All processors of a machine share one thread. Two such machines wait for each other less than four threads would. */
 function commandOf({ host, root, checkout }: MachineOptions, lines: string): string[] {
   const { program, words, console } = MACHINES[host.root.architecture];
   const disk = (file: string) => ['-drive', `file=${file},if=virtio,format=raw,cache=unsafe,snapshot=on`];

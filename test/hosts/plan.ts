@@ -2,7 +2,7 @@
 import { allTrials, HOSTS, type Host } from './host.ts';
 import { hasHeld, secondsOf } from './observed.ts';
 
-/** The trial that compiles what starts cells. Without it, no other trial can run. */
+/** The trial that compiles the programs that start cells. Without it, no other trial can run. */
 const SET_UP = 'set-up';
 
 export interface Choice {
@@ -17,7 +17,7 @@ export interface Choice {
 /**
  * The named hosts, or all hosts, with the trials to run. The host that takes longest comes first, so that the run ends earlier.
  *
- * @throws Error if there is no host of a name
+ * @throws Error if no host has one of the names
  */
 export function planOf(names: readonly string[], choice: Choice): readonly Host[] {
   const unknown = names.find((name) => HOSTS.every((host) => host.name !== name));

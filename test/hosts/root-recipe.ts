@@ -43,7 +43,7 @@ TimeoutStartSec=infinity
 WantedBy=default.target
 `;
 
-/** Files of the root beside those of the packages, by path. */
+/** Files of the root in addition to those of its packages, by path. */
 export const FILES: Readonly<Record<string, string>> = {
   '/etc/hostname': 'host\n',
   '/etc/fstab': '/dev/vdb /opt/vouchbox ext4 defaults 0 2\n',

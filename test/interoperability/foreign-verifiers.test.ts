@@ -75,7 +75,7 @@ describe('@sigstore/bundle and @sigstore/verify', () => {
     return JSON.parse(stdout) as unknown;
   }
 
-  /** Unchanged Sigstore, which trusts the pinned key by its hint, and requires neither a log nor a time stamp. */
+  /** Unchanged Sigstore. It trusts the pinned key by the key's hint, and requires neither a log nor a time stamp. */
   function verify(bundle: unknown, pinned = key): void {
     const publicKey = (hint: string) => {
       if (hint !== key.key_id) throw new VerificationError({ code: 'PUBLIC_KEY_ERROR', message: `unknown ${hint}` });

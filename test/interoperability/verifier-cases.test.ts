@@ -1,6 +1,6 @@
 /**
- * The command exits with the code that each vector of a verifier's run states. Some vectors for each exit code also run as a
- * separate process.
+ * The command exits with the code that a vector states, for each vector about a run of a verifier. Some vectors of each
+ * exit code also run as a separate process.
  */
 import { join } from 'node:path';
 import { serviceVerify } from '@vouchbox/verifier/command';

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Verifies DSSE envelopes with python3-cryptography: verify_with_cryptography.py KEY.pem ENVELOPE..., good or bad a line."""
+"""Prints good or bad for each DSSE envelope, with python3-cryptography: verify_with_cryptography.py KEY.pem ENVELOPE..."""
 import base64
 import json
 import sys

@@ -1,4 +1,4 @@
-/** Gradings that a service makes, with every word of their verdicts and every job. */
+/** Makes gradings at a service, and returns their verdicts and jobs in full. */
 import type { GradingSubmission, JobDetail, ServiceClient } from '@vouchbox/client';
 import type { Verdict2 } from '@vouchbox/protocol/grading-steps';
 

@@ -1,6 +1,6 @@
 /**
- * Random graphs of jobs that a real service ran, exported, and then changed as a forger would: a product or output is replaced by
- * another, a job is left out, or one bit of one file is flipped. `service-verify graph` must name the change without the service.
+ * Random graphs of jobs that a real service ran. Their exports are changed as a forger would: another product or output
+ * is put in, a job is left out, or one bit of one file is flipped. `service-verify graph` must name the change offline.
  */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ export const GRAPHS: Claim = {
   name: 'graphs',
   what: `what was changed in a graph of ${JOBS} jobs is named without the service`,
   async show(place) {
-    // If another job gets an output, the output counts as a blob of the tenant as long as that job may need it.
+    // An output that is an input of another job counts as a blob of the tenant as long as that job may need it.
     const settings = { provider: 'namespace', 'runtime-packs-dir': place.packs, 'tenant-blobs-max': '100000' };
     await using service = await Service.start([TENANT], settings);
     return await forgeGraphs(service, place);
@@ -80,7 +80,7 @@ interface Forging {
 /** What was changed, and in which jobs. */
 interface Change {
   readonly what: string;
-  /** A verifier must name one of these jobs. It does not look at the jobs on which a broken job depends. */
+  /** A verifier must name at least one of these jobs. It does not look at the jobs on which a broken job depends. */
   readonly jobs: readonly string[];
 }
 
@@ -156,7 +156,7 @@ function dropped(copy: string, { below, ids }: Forging): Change {
 }
 
 /**
- * Files with parts that a verifier does not trust, and so compares only with the list of files: the exported key, and its name.
+ * Files with parts that a verifier does not trust: the exported key, and its name. Only the list of files covers these.
  */
 const UNTRUSTED: ReadonlySet<string> = new Set([EXPORT_FILES.publicKey, EXPORT_FILES.envelope]);
 

@@ -38,7 +38,7 @@ interface Variant {
   /** Code that runs in the chosen tests, before the answer is printed. */
   readonly does: string;
   readonly verdict: TestVerdict2;
-  /** Whether every test is chosen, and not only a tenth. */
+  /** True if the program does this in every test, and not only in a tenth of them. */
   readonly always?: true;
 }
 
@@ -46,7 +46,7 @@ const python = (verdict: TestVerdict2, does: string): Variant => ({ language: 'p
 const bash = (verdict: TestVerdict2, does: string): Variant => ({ language: 'bash', does, verdict });
 const c = (verdict: TestVerdict2, does: string): Variant => ({ language: 'c', does, verdict });
 const always = (verdict: TestVerdict2, does: string): Variant => ({ ...python(verdict, does), always: true });
-/** Prints the answer only if the program finds it where it must not be. */
+/** A cheat: prints the answer only if it finds the answer in a place where it must not be. */
 const reading = (finds: string): Variant =>
   always('wrong_answer', `found = False\n${finds}\nprint(answer if found else "nothing")\nraise SystemExit`);
 
@@ -69,7 +69,7 @@ const VARIANTS: Readonly<Record<Kind, (port: number) => readonly Variant[]>> = {
     python('time_limit', 'burn(2)'),
     c('time_limit', 'burn(2);'),
     bash('time_limit', 'for half in 1 2; do (while :; do :; done) & done; wait'),
-    // A program that sleeps is run again and takes its wall limit twice, so it sleeps in only one test.
+    // A test in which a program sleeps is repeated, and so takes its wall limit twice. So this sleeps in only one test.
     python('time_limit', 'if at < 10 and shift < 10: time.sleep(600)\nburn(2)'),
   ],
   greedy: () => [

@@ -10,7 +10,7 @@ import { detailsOf, type GradedProgram, graded, processorOf, wordsOf } from './g
 import { type JudgingService, openJudgingService } from './judging-service.ts';
 
 const COMPILED = [{ language: 'cpp', code: SUM }];
-/** More than a program that adds two numbers needs, and less than its compiler needs. */
+/** Limits that are enough for a program that adds two numbers, and not enough for its compiler. */
 const ofTheProgram = { milliseconds: 100, bytes: 20 * 2 ** 20 };
 
 type Asked = Omit<GradingSubmission, 'verdict'>;
@@ -106,7 +106,7 @@ async function byAdapters(service: JudgingService, found: Findings): Promise<voi
   found.holds('SandboxFusion', isRun && fusion.run_result.execution_time < 1, fusion);
 }
 
-/** Runs ten tests with the usual limits, beside eight busy processes for each processor. */
+/** Runs ten tests with the usual limits, while eight busy processes compete for each processor. */
 async function onABusyHost(service: JudgingService, found: Findings): Promise<void> {
   await using _ = keepBusy(8 * availableParallelism());
   const program = await one(service, { programs: COMPILED, tests: sumTests(10) });

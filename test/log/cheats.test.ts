@@ -1,4 +1,4 @@
-/** Each cheat of an operator is caught by the tool that the documents name, or the documents say that nothing catches it. */
+/** The tool that docs/LOG.md names catches each cheat of an operator, or docs/LOG.md says that no tool catches it. */
 import { describe, expect, test } from 'vitest';
 import { CHEATS, documentText } from './cheats.ts';
 import { Operator } from './operator.ts';

@@ -1,6 +1,6 @@
 /**
- * The cheats that an operator with all keys may try, and the tool that catches each. `docs/LOG.md` says the same about each row.
- * Cheats that no log catches are here as well.
+ * The cheats that an operator with all keys may try, and the tool that catches each cheat. The list also has the cheats
+ * that no log catches. `docs/LOG.md` says the same about each of them.
  */
 import { readFileSync } from 'node:fs';
 import { signingKey } from '../../packages/verifier/test/attested-job.ts';

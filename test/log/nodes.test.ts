@@ -21,7 +21,7 @@ import { leftoversOf } from '../rig/leftovers.ts';
 const BURST = 60;
 /** How long it may take on a busy machine until another node ends the jobs of a killed node. */
 const patience = { timeout: 90_000, interval: 100 };
-/** Each test may wait several times that long, and takes a minute on a machine without other work. */
+/** A test waits several times, each time up to `patience`. On a machine without other work, it takes a minute. */
 const testMilliseconds = 10 * 60_000;
 
 let scratch: string;
@@ -185,8 +185,8 @@ describe.runIf(isLongForm)('two nodes with canaries', () => {
     for (const node of [one, other]) await vi.waitFor(() => hasCanary(node), patience);
     for (let each = 0; each < 20; each++) await Promise.all([one.client.run(program), other.client.run(program)]);
     const ended = () => canaries().then((rows) => rows.map(({ status }) => status));
-    // A canary that runs to its end takes too much memory last, and so ends as oom_killed.
-    // The kill ended the first canary, unless it was over before on a busy machine.
+    // The last attempt of a canary is to take too much memory, so a whole canary ends as oom_killed. The kill of the
+    // node ended the first canary earlier, unless that canary was already over on a busy machine.
     const first = expect.stringMatching(/^(error|oom_killed)$/) as string;
     await expect.poll(ended, { timeout: 60_000 }).toEqual([first, 'oom_killed', 'oom_killed']);
     for (const node of [one, other]) expect(await node.stop()).toEqual([]);

@@ -1,6 +1,6 @@
 /**
  * A scripted operator who has every key of a service: the key that signs results, and the key of the log. The operator makes
- * everything with the code that the service uses, and gives files to the tools of the people whom it cheats.
+ * everything with the code that the service uses, and gives files to the tools of the people whom the operator cheats.
  */
 import { sign } from 'node:crypto';
 import {
@@ -23,7 +23,7 @@ import {
 import { TestLog, testCosignature, testNoteKey } from '../rig/test-log.ts';
 
 export const TENANT = 'acme';
-/** The time of the witness's clock, in seconds since the epoch, at an hour of the one day on which everything here happens. */
+/** A time of the witness's clock, in seconds since the epoch. Everything here happens on one day. */
 export const at = (hour: number, minute = 0) => Date.UTC(2026, 0, 1, hour, minute) / 1000;
 export const timeOf = (seconds: number) => new Date(seconds * 1000).toISOString();
 
@@ -46,7 +46,7 @@ export class Operator implements Disposable {
     return this.#scratch.write(`file-${++this.#written}`, content);
   }
 
-  /** A result that this operator signed. By default it is of the tenant's next job. */
+  /** A result that this operator signed. Default: the result of the tenant's next job. */
   result(options: JobOptions = {}): AttestedJob {
     const number = options.tenant_number ?? ++this.#jobs;
     const job_id = `job_0197c0de-0000-7000-8000-${String(number).padStart(12, '0')}`;

@@ -42,7 +42,7 @@ async function filesThatName(tree: string, ids: readonly string[]): Promise<stri
   return found.split('\n').filter((file) => file !== '');
 }
 
-/** The output of a command, however it ended: a failing test is the goal. */
+/** The output of a command, even if the command failed: a test that fails is the goal. */
 function finished(command: string, given: readonly string[], cwd: string): Promise<string> {
   const options = { cwd, timeout: MILLISECONDS_MAX, maxBuffer: 64 * 1024 * 1024 };
   return new Promise((resolve) => {

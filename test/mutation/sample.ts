@@ -14,7 +14,7 @@ import { copyOfTree, type TreeCopy } from '../../tools/copy-of-tree.ts';
 import { loadersOf, testsThatLoad } from './loading-tests.ts';
 import { type SmallChange, smallChanges } from './small-changes.ts';
 
-/** Ends a run that never ends by itself because of the change. */
+/** The timeout of a run that the change may make endless. */
 const LONGEST_SECONDS = 300;
 const { positionals: folders, values } = parseArgs({
   allowPositionals: true,
@@ -48,8 +48,8 @@ function isIncluded(file: string): boolean {
 }
 
 /**
- * Some changes of the sources of a folder. A digest of the seed and of the changed line gives their order: a larger count
- * begins with the same changes, and a new line elsewhere does not change the order.
+ * Some changes of the sources of a folder. A digest of the seed and of the changed line gives their order. So a larger
+ * count begins with the same changes, and a new line elsewhere does not change the order.
  */
 function sampleOf(tree: TreeCopy, folder: string): PlacedChange[] {
   const files = sourcesIn(tree, folder).filter((file) => !/\.(?:test|fixture)\.ts$/.test(file));

@@ -24,7 +24,7 @@ const CLIENT = `
 
 const NATIVE = 'node_modules/@vouchbox/server/native';
 
-/** Runs a command with a path on which every compiler fails. */
+/** Runs a command with a PATH on which every compiler fails. */
 function withoutCompiler(
   project: Project,
   settings: Record<string, string>,
@@ -74,7 +74,7 @@ function runClient(project: Project, url: string): { job_id: string; status: str
 
 describe.each([
   { name: "the machine's own Node", path: SYSTEM_PATH, words: [] },
-  // Without the optional package that brings a Node, the command takes the Node of the path.
+  // Without the optional package that contains Node, the command uses the Node on the PATH.
   { name: 'the pinned Node', path: PINNED_PATH, words: ['--omit=optional'] },
 ])('everything installed, on $name', ({ path, words }) => {
   let project: Project;

@@ -49,7 +49,7 @@ export class Project implements Disposable {
     return spawnSync(command, words, { cwd: this.path, env, encoding: 'utf8', maxBuffer: 2 ** 26 });
   }
 
-  /** Runs the Node of the path, and not a Node that was installed in the folder. */
+  /** Runs the Node that is on the PATH, and not a Node that was installed in the folder. */
   node(...words: readonly string[]): SpawnSyncReturns<string> {
     return spawnSync('node', words, { cwd: this.path, env: this.environment, encoding: 'utf8' });
   }

@@ -6,10 +6,10 @@ import { LARGEST_LIMITS, type TriedProgram } from './program.ts';
 const TESTSUITE_PACKAGE = 'libpython3.11-testsuite';
 const DIRECTORY = '/usr/lib/python3.11/test';
 const PYTHON = '/usr/bin/python3.11';
-/** How the run of a test file ends if it skipped every one of its tests. */
+/** The end of the run of a test file that skipped all of its tests. */
 export const SKIPPED = 'exit 77';
 
-/** The programs that ask the most of the system: files, processes, terminals, memory, sockets, time. */
+/** The programs that use the system most: its files, processes, terminals, memory, sockets and time. */
 const CHOSEN = `
   argparse atexit bz2 calendar cmd_line cmd_line_script contextlib csv ctypes datetime dbm dbm_dumb
   dbm_gnu dbm_ndbm docxmlrpc epoll eintr fcntl file file_eintr fileinput fileio filecmp fork1 ftplib genericpath getpass
@@ -30,7 +30,7 @@ export function cpythonPrograms(choice: 'chosen' | 'all'): readonly TriedProgram
   return wanted.map(programOf);
 }
 
-/** The test files that are installed. Debian's Python itself has this directory with only a few tests. */
+/** The installed test files. Debian's Python itself installs only a few of them into this directory. */
 export function presentTests(): readonly string[] {
   if (!existsSync(DIRECTORY)) return [];
   const tests = readdirSync(DIRECTORY).filter((name) => /^test_\w+(\.py)?$/.test(name));
@@ -61,8 +61,8 @@ const OF_THE_INTERPRETER = 'atexit code ctypes faulthandler fork1 gc os pty sign
   .map((name) => `test_${name}`);
 
 /**
- * These test files as Python programs of a job: the interpreter of a job, which may be forked, must behave like any other.
- * Empty if the package is not installed.
+ * These test files as Python programs of a job. The interpreter of a job may be a fork, and must behave like any other
+ * interpreter. Empty if the package is not installed.
  */
 export function interpreterPrograms(): readonly TriedProgram[] {
   const present = new Set(presentTests());

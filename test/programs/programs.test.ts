@@ -1,6 +1,6 @@
 /**
- * Some programs that run on any Linux must do the same in each class as bare. `npm run programs` tries many more. The known
- * differences and their reasons are in `known-differences.json`.
+ * Some programs that run on any Linux must do the same in a cell of each class as on the host. `npm run programs` tries
+ * many more programs. The known differences and their reasons are in `known-differences.json`.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isLongForm } from '../rig/form.ts';
@@ -30,7 +30,7 @@ const programs = every.filter(
 
 const bareRuns = new Map<string, Promise<Run>>();
 
-/** Tries a program that fails bare a second time, as CPython does with its tests, because a busy machine can cause a failure. */
+/** Runs a program on the host. If it fails, runs it again, as CPython does: a busy machine can cause a failure. */
 function bareRunOf(program: (typeof programs)[number]): Promise<Run> {
   const tryTwice = async () => {
     const first = await runBare(program);

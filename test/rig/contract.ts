@@ -102,7 +102,7 @@ export class Contract {
     );
   }
 
-  /** The schema that a reference stands for; any other unchanged. */
+  /** Returns the schema to which a reference points, and any other schema unchanged. */
   resolved(schema: JsonSchema): JsonSchema {
     const name = schema.$ref?.replace('#/components/schemas/', '');
     return name === undefined ? schema : (this.#document.components.schemas[name] as JsonSchema);

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 
-/** An answer that the proxy gives itself: a refusal with a `code`, or any other `body`. */
+/** An answer that the proxy itself gives, and not the service: a refusal with a `code`, or any other `body`. */
 interface OwnAnswer {
   readonly status: number;
   readonly code?: string;
@@ -70,7 +70,7 @@ export async function openFaultProxy(upstream: string, faults: readonly Fault[])
     const { operation, fault } = arrive(incoming);
     if (fault.fault === 'cut_request') return response.destroy();
     if (fault.answer !== undefined) return send(response, ownAnswer(fault.answer));
-    // If the answer is kept back anyway, the request need not wait at the service.
+    // The proxy keeps this answer back anyway. Without the query, such as a wait, the service answers at once.
     const path = fault.fault === 'hold_answer' ? incoming.url?.replace(/\?.*/, '') : incoming.url;
     const received = changed(fault, await forwarded(upstream + path, incoming, body));
     if (fault.fault === 'hold_answer') return proxy.onHeld(operation);

@@ -1,4 +1,4 @@
-/** The tests that `npm test` leaves to longer runs, one of which .ci/run makes. CONTRIBUTING.md names these runs. */
+/** The tests that only longer runs have, and not `npm test`. .ci/run makes one such run. CONTRIBUTING.md names them. */
 
 /** True in `npm run long`, which also runs tests that take long. */
 export const isLongForm = process.env['TEST_FORM'] === 'long';

@@ -1,12 +1,12 @@
 /**
- * The leftovers of a service on the host, read from the kernel and not from the service. The names of everything of one service
- * contain a name that is made from the content of its data directory.
+ * The leftovers of a service on the host, as the kernel shows them. Everything of one service has a name that contains
+ * the instance name of the service, which is made from the content of its data directory.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The name in the groups, directories and mounts of one service. Its data directory must exist. */
+/** The instance name of a service, which its groups, directories and mounts contain. Its data directory must exist. */
 export function instanceOf(dataDir: string): string {
   const path = join(dataDir, 'instance-id');
   return nameOf(`${readFileSync(path, 'latin1').trimEnd()}:${statSync(path).ino}`);

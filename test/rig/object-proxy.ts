@@ -1,4 +1,4 @@
-/** Passes requests to an object server unchanged, so that their signatures hold, except those that a test stops. */
+/** Passes requests to an object server unchanged, so that their signatures hold. A test can stop some requests. */
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,7 +1,7 @@
 """Runs OpenStack Swift with its S3 interface on loopback, in one directory.
 
 Arguments: the directory, four ports (account, container, object, S3), the user's secret. A line on the standard input
-says what to do: `start` or `kill`. Each is answered by a line. It ends, by SIGKILL, when its input does.
+says what to do: `start` or `kill`. Each is answered by a line. When its input ends, the servers are killed (SIGKILL).
 """
 
 import ctypes
@@ -14,14 +14,14 @@ import sys
 os.environ["EVENTLET_NO_GREENDNS"] = "yes"
 import eventlet.patcher
 
-# Swift does this in each of its servers. It scans every object in memory, so it is quick only before anything is loaded.
+# Swift itself does this in each server. The call scans every object in memory, so it is made before other modules load.
 eventlet.patcher.monkey_patch(all=False, socket=True, select=True, thread=True)
 
 import swift.common.utils
 from swift.common.ring import RingBuilder
 from swift.common.wsgi import run_wsgi
 
-# Loaded before any server is forked: loading is what takes long.
+# These modules take long to load, so they are loaded once, before the servers are forked.
 import swift.account.server
 import swift.common.middleware.s3api.s3api
 import swift.common.middleware.tempauth
@@ -88,7 +88,7 @@ def serve(directory, name):
 
 
 def kill(servers):
-    """Kills the server that answers first, because otherwise it would report that the others are gone, as no crash does."""
+    """Kills the server for clients first. Otherwise it would report that the others are gone, which no crash does."""
     for pid in reversed(servers):
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)

@@ -24,7 +24,7 @@ import { setImmediate } from 'node:timers/promises';
 const VERSIONS = '/usr/lib/postgresql';
 const DIRECTORY = 'svc-postgres-';
 const USER = 'vouchbox';
-/** The name of the file that names the process which made a directory. */
+/** The file in a server's directory that names the process which made the directory. */
 const OWNER = 'owner';
 
 /** Everything that no test needs is off. A commit syncs as it does by default. */
@@ -59,7 +59,7 @@ export function postgresCommands(): string | null {
   return newest === undefined ? null : join(VERSIONS, String(newest), 'bin');
 }
 
-/** The place of a cluster on another disk: its path, the path by which other processes see it, and a wrapper of commands. */
+/** The place of a cluster on another disk: its path, its path for other processes, and a wrapper for commands. */
 export interface ClusterPlace {
   readonly directory: string;
   readonly seen: string;
@@ -141,7 +141,7 @@ async function killed(pid: number): Promise<void> {
 
 /** A server refuses to run as root. */
 function unprivileged(words: readonly string[], { wrapper }: ClusterPlace): [string, string[]] {
-  // The kernel sends the signal when this process is gone. The server then ends its sessions and stops.
+  // When this process is gone, the kernel sends SIGINT to the server, which then ends its sessions and stops.
   const user = ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', '--pdeathsig=INT'];
   const [file = '', ...others] = [...wrapper, ...(process.getuid?.() === 0 ? user : []), ...words];
   return [file, others];
@@ -187,7 +187,7 @@ async function running(commands: string, { place, port, more }: Cluster) {
   });
   server.once('exit', () => ready.reject(new Error(`the server did not start:\n${said.join('\n')}`)));
   await ready.promise;
-  // This process need not wait for the server, because whoever started the server stops it.
+  // Node may exit while the server runs, because the caller that started the server also stops it.
   server.unref();
   return server;
 }
@@ -211,7 +211,7 @@ function removeLeftovers(): void {
 
 const startsMillisecondsMax = 10 * 60_000;
 
-/** Whether the process that made a directory is gone. While it lives, it may start a killed server again. */
+/** Whether the process that made a directory is gone. Until then, that process may start a killed server again. */
 function isAbandoned(directory: string): boolean {
   try {
     return !existsSync(`/proc/${readFileSync(join(directory, OWNER), 'utf8')}`);

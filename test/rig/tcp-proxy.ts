@@ -33,7 +33,7 @@ export class TcpProxy implements Disposable {
     return through.href;
   }
 
-  /** Passes no bytes any more, neither on existing connections nor on new ones. */
+  /** Stops passing bytes, on existing and on new connections. */
   cut(): void {
     this.#isCut = true;
     for (const socket of this.#sockets) socket.unpipe().pause();

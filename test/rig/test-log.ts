@@ -100,7 +100,7 @@ export class TestLog {
     return this.append(logEntryBody(statement as SignedStatement));
   }
 
-  /** Removes all leaves, also the opening leaf. */
+  /** Removes all leaves, including the opening leaf. */
   restart(): void {
     this.#leaves.splice(0);
   }

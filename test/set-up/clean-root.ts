@@ -46,7 +46,7 @@ function npmSettings(root: string): Readonly<Record<string, string>> {
   return { ...registry, npm_config_cafile: OWN_CERTIFICATES, NODE_EXTRA_CA_CERTS: OWN_CERTIFICATES };
 }
 
-/** The mounts end with the command. `$1` is the root, and `$2` a directory that it shares with this machine, or empty. */
+/** The mounts end with the command. `$1` is the root. `$2` is a directory of this machine to show in it, or empty. */
 const ENTER = `set -e; root=$1 shared=$2; shift 2
 mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"; mount --rbind /dev "$root/dev"; mount --rbind /sys "$root/sys"

@@ -7,7 +7,7 @@ const run = promisify(execFile);
 /** A real machine without other work needs 40 ms for this, and an emulated machine about 500 ms. */
 const WORK = ['-e', '$sum += $_ for 1 .. 1_000_000'];
 const REAL_MILLISECONDS = 40;
-/** The times of `trials.ts` are those of a machine this many times slower than a real one. */
+/** The time limits in `trials.ts` are for a machine that is this many times slower than a real machine. */
 const USUAL = 12;
 const SLOWNESS_MAX = 100;
 /** How many times longer this machine takes for a fixed piece of work than a real machine: a whole number from 1 to 100. */

@@ -21,11 +21,11 @@ export interface Trial {
   judge(ended: Ended): Outcome;
 }
 
-/** Enough time for an emulated host, so that memory runs out first. */
+/** The time limits are so large that a program runs out of memory first, even on an emulated host. */
 const LIMITS = '--limit mem_mb=96 --limit wall_seconds=300 --limit cpu_seconds=120';
-/** The limit leaves time for the other tests if one test hangs. The limit of hooks depends on how slow the host is. */
+/** If one test hangs, its timeout leaves time for the others. The timeout of hooks depends on how slow the host is. */
 const SLOWLY = ['--testTimeout=900000', '--maxConcurrency=1'];
-/** One process loads each module once, and Node strips the types, for which Vite would take a third of the whole time. */
+/** One process, so that each module is loaded once. Node strips the types: Vite would take a third of the time. */
 const LEAN = ['--maxWorkers=1', '--experimental.viteModuleRunner=false'];
 /** Attacks on control groups, namespaces, filters and limits. */
 const HELD_BY_THE_KERNEL = [
@@ -230,7 +230,7 @@ function runTrial(provider: 'namespace' | 'gvisor'): Trial {
   };
 }
 
-/** A trial by an ordinary user whose user manager runs, in the unit that the doctor suggests to a user without a group. */
+/** A trial by an ordinary user with a user manager, in the unit that the doctor suggests to a user without a group. */
 function sessionTrial(): Trial {
   const asUser = 'setpriv --reuid=vouchbox --regid=vouchbox --init-groups env XDG_RUNTIME_DIR=/run/user/$user';
   const unit = 'systemd-run --user --quiet --wait --pipe --property=Delegate=yes --working-directory=/opt/vouchbox';
@@ -360,7 +360,7 @@ function judgeDoctor({ code, output }: Ended): Outcome {
   const lines = stripVTControlCharacters(output).split('\n');
   const counts = lines.find((line) => /^\d+ passed/.test(line)) ?? 'no result';
   const notable = lines.filter((line) => /^(fail|warn) /.test(line)).map((line) => line.replace(/ +/g, ' '));
-  // The trial fails on a host that runs programs in only one class.
+  // On a host that runs programs in only one class, the trial does not hold.
   const classes = lines.find((line) => line.startsWith('gvisor: ')) ?? '';
   const held = code === 0 && !notable.some((line) => line.startsWith('fail')) && !classes.includes('nothing runs');
   return { held, observed: [counts, ...notable].join('; ') };
