@@ -12,14 +12,14 @@ const { node } = process.versions;
 if (Number.parseInt(node, 10) < 26)
   throw new Error(`tests need Node 26, and this is ${node}: run them with npx vitest`);
 
-/** What property tests draw from: other values in every run. `PROPERTY_SEED` repeats those of an earlier one. */
+/** The seed of property tests, which use other values in every run. `PROPERTY_SEED` repeats the values of a run. */
 const propertySeed = Number(process.env['PROPERTY_SEED'] ?? randomInt(2 ** 31));
 process.stdout.write(`property tests: PROPERTY_SEED=${propertySeed}\n`);
 
 declare module 'vitest' {
   interface ProvidedContext {
     propertySeed: number;
-    /** Which attacks of a class are tried: those that may have company, or those that load or measure the machine. */
+    /** Which attacks of a class are tried: those that may run together, or those that load or measure the machine. */
     attacks: 'together' | 'alone';
   }
 }
@@ -31,20 +31,20 @@ if (!hasPostgres) process.stdout.write('PostgreSQL is not installed: the store i
 
 export default defineConfig({
   test: {
-    // Processes and not threads: a thread of Node keeps books of descriptors that it opened and did not close itself, as
-    // pipes handed to a socket are, and closes those numbers when it ends, whoever has them by then.
+    // Processes, because a thread of Node that ends closes the numbers of descriptors that it opened and did not close
+    // itself, such as pipes that a socket took over. By then, other code may have these numbers.
     pool: 'forks',
     isolate: false,
     provide: { propertySeed },
-    // Threads of the store and services that are started load what was compiled before.
+    // With this cache, threads of the store and services that tests start load code that was compiled before.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/node') },
-    // Ends what hangs, and judges no speed: a busy machine may take its time.
+    // These timeouts only end tests that hang. They do not test speed: a busy machine may be slow.
     testTimeout: 120_000 * PATIENCE,
     hookTimeout: 180_000 * PATIENCE,
     expect: { poll: { timeout: 30_000 } },
     sequence: { sequencer: TestOrder },
-    // `--tags-filter Receipt-14` runs what shows that statement, `--list-tags` lists them all. The
-    // summary names a mark that is not an id, in one line.
+    // `--tags-filter Receipt-14` runs the tests of that statement, and `--list-tags` lists all tags. The
+    // summary names each tag that is not an id, in one line.
     tags: allStatements(import.meta.dirname).map(({ id, text }) => ({ name: id, description: text })),
     strictTags: false,
     reporters: ['default', './tools/test-summary.ts'],
@@ -55,7 +55,7 @@ export default defineConfig({
           name: 'promises',
           include: TEST_FILES,
           exclude: [...HOSTILE, ...ONLY_POSTGRES],
-          // Two processors: what waits for a service or a cell leaves them to another file.
+          // Three workers on two processors: while one file waits for a service or a cell, another file can run.
           maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },
@@ -82,7 +82,7 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
-      // Attacks on the machine's time come last and alone: what they measure must be their own doing.
+      // Attacks that measure or load the machine come last and alone, so that they measure only their own effects.
       {
         extends: true,
         test: {
