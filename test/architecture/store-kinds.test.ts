@@ -8,7 +8,7 @@ const STORE = join(import.meta.dirname, '../../packages/server/src/store');
 /** The files of one kind of store that the other kind does not need. */
 const ALONE = {
   sqlite: {
-    'its file, which a server would look after': ['check-file', 'copy-store', 'database', 'files/'],
+    'its file, which a server would look after': ['copy-store', 'database', 'files/'],
     'stores of versions that knew no other kind': [
       'migrations/0001-',
       'migrations/0003-',

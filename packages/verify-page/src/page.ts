@@ -4,6 +4,7 @@ import { amountOf } from '@vouchbox/protocol/words';
 import './page.css';
 import { Checker } from './check/checker.ts';
 import type { Findings } from './check/findings.ts';
+import type { GraphFindings } from './check/graph-findings.ts';
 import { IntakeProblem } from './intake/bounds.ts';
 import { chosenFiles, droppedFiles } from './intake/dropped-files.ts';
 import { type Enclosed, enclosedExport } from './intake/enclosed.ts';
@@ -12,9 +13,8 @@ import { Report, say } from './report.ts';
 import { chainView } from './view/chain.ts';
 import { checksView } from './view/checks.ts';
 import { callsView, filesView, outputView } from './view/content.ts';
-import { byId } from './view/element.ts';
+import { byId, element, section } from './view/element.ts';
 import { damagedView, enclosedView } from './view/enclosed.ts';
-import { graphView } from './view/graph.ts';
 import { postureView } from './view/posture.ts';
 import type { ShownVerdict } from './view/verdict.ts';
 
@@ -120,4 +120,12 @@ function acceptDrops(onDrop: (transfer: DataTransfer, isKey: boolean) => void): 
     if (event.dataTransfer === null) return;
     onDrop(event.dataTransfer, event.target instanceof Node && byId('key-part').contains(event.target));
   });
+}
+
+/** The view of a graph; null for an export of one job. */
+function graphView(graph: GraphFindings | null): HTMLElement | null {
+  if (graph === null) return null;
+  const words = `${amountOf(graph.jobs, 'job')}. Each job was checked, and for each arrow, that both receipts have the same digest.`;
+  const tree = element('pre', { tabindex: '0', role: 'region', 'aria-label': 'Jobs' }, graph.drawing.join('\n'));
+  return section('graph', 'Jobs that it depends on', element('p', {}, words), tree);
 }

@@ -2,8 +2,7 @@
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import type { JobListItem } from '@vouchbox/client';
 import { amountOf, countOf } from '@vouchbox/protocol/words';
-import { useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { useMedia } from '../parts/use-media.ts';
+import { useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { JobRow } from './job-row.tsx';
 import './jobs.css';
 
@@ -94,4 +93,16 @@ function useTop(element: React.RefObject<HTMLElement | null>): number {
     return () => observer.disconnect();
   }, [element]);
   return top;
+}
+
+/** Whether a media query matches the window, now and after each change. */
+function useMedia(query: string): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      const list = matchMedia(query);
+      list.addEventListener('change', listener);
+      return () => list.removeEventListener('change', listener);
+    },
+    () => matchMedia(query).matches,
+  );
 }

@@ -9,6 +9,8 @@ import { sealed, unsealed } from './sealed.ts';
 
 const COMMON = `select 'vouchbox_' || md5(current_schema()) as name, message_key as key from schema_state`;
 const NOTIFY = 'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) as told (channel, payload)';
+/** Sends nothing if the change is not committed, whatever the reason. */
+const NOTIFY_OF_CHANGE = `${NOTIFY} where exists (select from node_changes where node = $3 and number = $4)`;
 /** The bound on a payload, which PostgreSQL requires to be shorter than 8000 bytes. */
 const payloadCharsMax = 7000;
 /** The bound on the bytes of additions, which become a third longer when they are sealed. */
@@ -17,11 +19,20 @@ const addedBytesMax = 5000;
 const SEALED = '=';
 const EVERYTHING = '*';
 
-/** Sends one payload to each channel. Nobody waits for them, and the session has no other use for an error. */
-export function sendMessages(session: Session, messages: readonly Message[]): void {
+/** Sends one payload to each channel, if the change that the messages are about is committed. Nobody waits for the answer. */
+export function sendMessages(
+  session: Session,
+  messages: readonly Message[],
+  about: { readonly node: number; readonly change: number | null } | null,
+): void {
   const told = [...Map.groupBy(messages, ({ channel }) => channel)];
   const payloads = told.map(([, [first, ...others]]) => (first === undefined ? '' : withAdditions(first, others)));
-  session.execute({ sql: NOTIFY, parameters: [told.map(([channel]) => channel), payloads] }).catch(() => {});
+  const parameters = [
+    told.map(([channel]) => channel),
+    payloads,
+    ...(about === null ? [] : [about.node, about.change]),
+  ];
+  session.execute({ sql: about === null ? NOTIFY : NOTIFY_OF_CHANGE, parameters }).catch(() => {});
 }
 
 /** The payload of messages about one topic, with what they added if all of it fits. */
@@ -109,7 +120,7 @@ export class Messages {
     this.#untold.clear();
     if (this.#session === null || this.#session.isLost) return;
     const messages = told.map(([channel, topics]) => ({ channel, payload: this.#payloadOf(topics), key: this.#key }));
-    sendMessages(this.#session, messages);
+    sendMessages(this.#session, messages, null);
   }
 
   #payloadOf(topics: Iterable<string>): string {

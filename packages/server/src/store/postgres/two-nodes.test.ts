@@ -371,6 +371,27 @@ test('followers on another node hear of new events, and of an answer to a call, 
   expect(additions.map((added) => added.answer)).toEqual([undefined, given, given]);
 });
 
+test('followers on another node hear nothing of a change whose commit fails', async () => {
+  await using one = await node();
+  await using other = await node();
+  const key = await runJob(one);
+  const heard: string[] = [];
+  other.fleet?.listen({ heard: (topics) => heard.push(topics?.join() ?? '') });
+  using _following = other.fleet?.follow(`events ${key.job_id}`);
+  await expect.poll(() => [one, other].map(({ fleet }) => fleet?.nodes().length)).toEqual([2, 2]);
+  await expect.poll(() => heard).toHaveLength(1);
+  await operate(`create function refuse() returns trigger language plpgsql as $$ begin
+    if new.data like '%bad%' then raise exception 'refused at the commit'; end if; return new; end $$`);
+  await operate(`create constraint trigger refuse after insert on events deferrable initially deferred
+    for each row execute function refuse()`);
+  await expect(one.append(key, [stdout('bad')])).rejects.toMatchObject({ code: 'internal' });
+  one.fleet?.tell('last', other.fleet?.node ?? 0);
+  await expect.poll(() => heard.at(-1)).toBe('last');
+  expect(heard).toHaveLength(2);
+  expect(await one.append(key, [stdout('good')])).toBe(true);
+  await expect.poll(() => heard).toHaveLength(3);
+});
+
 test('whoever may only connect to the database can neither read nor forge the additions in a message', async () => {
   await using one = await node();
   await using other = await node();

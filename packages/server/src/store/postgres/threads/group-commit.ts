@@ -108,11 +108,22 @@ export class GroupCommit {
     progress.change = change ?? null;
     progress.isOpen = true;
     const committed = session.tryCommit();
-    // The messages are sent behind the commit, without waiting for its answer: other nodes hear as soon as this thread does.
-    tellOf(progress.answers, session);
+    // The messages follow the commit without waiting for its answer: other nodes hear as soon as this thread does.
+    process.nextTick(() => this.#tell(progress, session));
     const failure = await committed;
     progress.isOpen = false;
     if (failure !== null) throw failure;
+  }
+
+  /** Sends the messages in the answers to the other nodes. They are for other nodes alone, and do not go back to the callers. */
+  #tell({ answers, change }: Progress, session: Session): void {
+    const told: Message[] = [];
+    for (const answer of answers) {
+      const { value } = answer as { value?: { tells?: readonly Message[] } | null };
+      told.push(...(value?.tells ?? []));
+      if (value?.tells !== undefined) value.tells = [];
+    }
+    if (told.length > 0) sendMessages(session, told, { node: this.#writing.node, change });
   }
 
   /** Rolls back the transaction that failed, and returns whether that succeeded. */
@@ -192,18 +203,6 @@ async function makeChanges({ db }: Session, progress: Progress, next: () => Call
     await Promise.allSettled(running);
     throw error;
   }
-}
-
-/** Sends the messages in the answers to the other nodes. */
-function tellOf(answers: readonly Answer[], session: Session): void {
-  const told: Message[] = [];
-  for (const answer of answers) {
-    const { value } = answer as { value?: { tells?: readonly Message[] } | null };
-    told.push(...(value?.tells ?? []));
-    // The caller has no use for them.
-    if (value?.tells !== undefined) value.tells = [];
-  }
-  if (told.length > 0) sendMessages(session, told);
 }
 
 function isFull(group: readonly Call[], closesAt: number): boolean {

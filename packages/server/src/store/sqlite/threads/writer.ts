@@ -2,13 +2,14 @@
  * The only thread that changes the store, in the only service that holds the file. This thread brings the schema up to date
  * before it reports that it is open.
  */
+import type { DatabaseSync } from 'node:sqlite';
 import { auditStore } from '../../access/audit.ts';
 import { LAGGING, runCommand, WRITES } from '../../commands.ts';
 import { probe, probes } from '../../health.ts';
 import type { StoreDatabase } from '../../schema.ts';
-import { portable, type ThreadData } from '../../threads/messages.ts';
+import { StoreError } from '../../store-error.ts';
+import { portable, type StoreCheck, type ThreadData } from '../../threads/messages.ts';
 import type { SendReport, StoreThread } from '../../threads/store-thread.ts';
-import { checkFile } from '../check-file.ts';
 import { openForWriting, prepareFile } from '../connection.ts';
 import { keepOlderStore } from '../copy-store.ts';
 import { storeErrorOf } from '../error.ts';
@@ -80,4 +81,15 @@ function markLength(checkpoints: Checkpoints, mark: LogMark, { hasLagged }: Grou
   const length = checkpoints.length();
   mark.remember(length.log, { hasLagged });
   return length;
+}
+
+/** Runs the checks of SQLite, https://www.sqlite.org/pragma.html. @throws StoreError `corrupt` with the first problem */
+function checkFile(database: DatabaseSync, check: StoreCheck): void {
+  if (check === 'off') return;
+  const pragma = check === 'full' ? 'integrity_check' : 'quick_check';
+  const found = Object.values(database.prepare(`pragma ${pragma}(1)`).get() ?? {})[0];
+  if (found !== 'ok') throw new StoreError('corrupt', `the store is damaged: ${String(found).replace(/\s+/g, ' ')}`);
+  if (check === 'full' && database.prepare('pragma foreign_key_check').get() !== undefined) {
+    throw new StoreError('corrupt', 'the store is damaged: it has rows of jobs that do not exist');
+  }
 }
