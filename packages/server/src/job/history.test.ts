@@ -117,49 +117,80 @@ test('following a job that runs at another node reads the store once for each ch
   expect(reads).toBe(3);
 });
 
-test('answers of which this node heard are given without a read, and an answer of which it did not hear is read', async () => {
+describe('answers to the calls of a program that another node may take', () => {
   const key = { tenant: 'acme', job_id: 'job' };
   const answerOf = (answer_seq: number) => ({
-    answer_seq,
-    after: answer_seq - 2,
-    call: answer_seq,
+    ...{ answer_seq, after: answer_seq - 2, call: answer_seq },
     outcome: { result: 1 },
   });
-  const nudges = createNudges();
-  const reads: number[] = [];
-  let listener: FleetListener = {};
-  const store = {
-    fleet: {
-      listen(added: FleetListener) {
-        listener = added;
+
+  /** Gives the answers that are stored and heard of, until `want` were given, and returns them and the cursors of all reads. */
+  async function given(want: number, act: (stored: number[], hear: (...seqs: number[]) => void) => void) {
+    const nudges = createNudges();
+    const [stored, reads, answered]: [number[], number[], number[]] = [[], [], []];
+    let listener: FleetListener = {};
+    const store = {
+      fleet: {
+        listen(added: FleetListener) {
+          listener = added;
+        },
+        follow: () => ({ [Symbol.dispose]: () => {} }),
       },
-      follow: () => ({ [Symbol.dispose]: () => {} }),
-    },
-    async toolAnswers({ after }: { after: number }) {
-      reads.push(after);
-      return after === 6 ? [answerOf(8), answerOf(10)] : [];
-    },
-  };
-  const hear = (...seqs: number[]) => {
-    listener.heard?.(
-      [],
-      seqs.map((seq) => ({ ...key, answer: answerOf(seq) })),
-    );
-    nudges.send('answers job');
-  };
-  const given: number[][] = [];
-  const ends = new AbortController();
-  setImmediate(() => hear(2));
-  for await (const answers of createHistory(store as unknown as Store, nudges).toolAnswers(key, ends.signal)) {
-    given.push(answers.map(({ answer_seq }) => answer_seq));
-    // The message about answer 8 is lost. The next one, about 10, is not given before 8 is.
-    if (given.length === 1) setImmediate(() => hear(4, 6));
-    if (given.length === 2) setImmediate(() => hear(10));
-    if (given.length === 3) setImmediate(() => hear(10, 12));
-    if (given.length === 4) ends.abort();
+      async toolAnswers({ after }: { after: number }) {
+        reads.push(after);
+        return stored.filter((seq) => seq > after).map(answerOf);
+      },
+    };
+    const hear = (...seqs: number[]) => {
+      const added = seqs.map((seq) => ({ ...key, events: [], answer: answerOf(seq) }));
+      listener.heard?.(['answers job'], added);
+      nudges.send('answers job');
+    };
+    const ends = new AbortController();
+    setImmediate(() => act(stored, hear));
+    for await (const answers of createHistory(store as unknown as Store, nudges).toolAnswers(key, ends.signal)) {
+      answered.push(...answers.map(({ answer_seq }) => answer_seq));
+      if (answered.length === want) ends.abort();
+    }
+    return { answered, reads };
   }
-  expect(given).toEqual([[2], [4, 6], [8, 10], [12]]);
-  expect(reads).toEqual([0, 6]);
+
+  test('are given without a read if this node heard of them', async () => {
+    expect(await given(2, (_stored, hear) => hear(2, 4))).toEqual({ answered: [2, 4], reads: [0] });
+  });
+
+  test.each([
+    ['heard of in another order', (hear: (...seqs: number[]) => void) => [hear(4), hear(2), hear(6)]],
+    ['one of which it did not hear', (hear: (...seqs: number[]) => void) => [hear(2), hear(6)]],
+    ['one that the message does not carry', (hear: (...seqs: number[]) => void) => [hear(2), hear()]],
+    ['heard of twice, with one missing', (hear: (...seqs: number[]) => void) => [hear(2), hear(2), hear(6)]],
+  ])('are read at once, and each given once: %s', async (_what, hearAll) => {
+    const asked = await given(3, (stored, hear) => {
+      stored.push(2, 4, 6);
+      hearAll(hear);
+    });
+    expect(asked).toEqual({ answered: [2, 4, 6], reads: [0, 0] });
+  });
+});
+
+test('a follower at the node of a job hears of an answer that another node took', async () => {
+  const nudges = createNudges();
+  let listener: FleetListener = {};
+  const fleet = {
+    listen(added: FleetListener) {
+      listener = added;
+    },
+    follow: () => ({ [Symbol.dispose]: () => {} }),
+  };
+  const store = { fleet, toolAnswers: async () => [] } as unknown as Store;
+  const ends = new AbortController();
+  const answers = createHistory(store, nudges).toolAnswers({ tenant: 'acme', job_id: 'job' }, ends.signal);
+  const ended = answers.next();
+  using nudge = nudges.next('events job', ends.signal);
+  setImmediate(() => listener.heard?.(['answers job'], []));
+  await nudge.arrived;
+  ends.abort();
+  expect(await ended).toMatchObject({ done: true });
 });
 
 test('a wait for the next page of a job that runs at another node follows the reports of that node', async () => {

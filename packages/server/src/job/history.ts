@@ -1,6 +1,6 @@
 /**
  * The one way to add to a job's past, or to follow it. Every addition is on disk before anybody is told of it. Every follower
- * reads the store, first the history and then new events, so none is lost, repeated or reordered.
+ * asks the store, first for the history and then for new events, so none is lost, repeated or reordered.
  */
 import { isTerminal, type JobEvent } from '@vouchbox/protocol';
 import type { JsonText } from '../ground/json-text.ts';
@@ -46,7 +46,7 @@ export function createHistory(store: Store, nudges: Nudges, ownNudges: Pick<Nudg
     nudges.send(`end ${key.job_id}`);
     nudges.send('outbox');
   };
-  const taken = takenAnswers(store);
+  const taken = takenAnswers(store, ownNudges);
   return {
     async admit(input) {
       const result = await store.admit(input);
@@ -134,11 +134,17 @@ async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: 
 /** Answers that this process stored or heard of, for jobs whose programs run in this process and wait for them. */
 type TakenAnswers = Map<string, GivenAnswer[]>;
 
-function takenAnswers({ fleet }: Store): TakenAnswers {
+function takenAnswers({ fleet }: Store, ownNudges: Pick<Nudges, 'send'>): TakenAnswers {
   const taken: TakenAnswers = new Map();
   fleet?.listen({
-    heard(_topics, added) {
-      for (const { job_id, answer } of added) if (answer !== undefined) taken.get(job_id)?.push(answer);
+    heard(topics, added) {
+      for (const [job_id, own] of taken) {
+        if (topics !== null && !topics.includes(`answers ${job_id}`)) continue;
+        // An answer that the message does not carry is read, and so are those before it that nobody has got yet.
+        if (added.length === 0) own.length = 0;
+        for (const { answer } of added) if (answer !== undefined) own.push(answer);
+        ownNudges.send(`events ${job_id}`);
+      }
     },
   });
   return taken;
@@ -153,10 +159,10 @@ async function* answersOf({ store, nudges, key, signal, taken }: Follow & { read
     while (!signal.aborted) {
       const topic: Topic = `answers ${key.job_id}`;
       using nudge = nudges.next(topic, signal);
-      const answers: GivenAnswer[] = [];
-      for (const answer of own.splice(0))
-        if (answer.after === (answers.at(-1)?.answer_seq ?? after)) answers.push(answer);
-      if (answers.length === 0 && store.fleet) answers.push(...(await store.toolAnswers({ ...key, after })));
+      const known = own.splice(0).filter(({ answer_seq }) => answer_seq > after);
+      const isWhole = known.every((answer, at) => answer.after === (known[at - 1]?.answer_seq ?? after));
+      const isRead = store.fleet && (known.length === 0 || !isWhole);
+      const answers = isRead ? await store.toolAnswers({ ...key, after }) : known;
       after = answers.at(-1)?.answer_seq ?? after;
       if (answers.length > 0 && !signal.aborted) yield answers;
       // An answer that came since then has sent a nudge.

@@ -1,5 +1,5 @@
 /**
- * Wakes code that waits for a change in the store. A nudge carries no data: the code that is woken reads the store.
+ * Wakes code that waits for a change in the store. A nudge carries no data: the code that is woken asks the store.
  * Register before reading, then wait; in the other order a change between reading and waiting is missed.
  */
 import type { RequestedSpec } from '@vouchbox/protocol';

@@ -1,6 +1,6 @@
 /**
- * What the nodes of one store know about each other. A node is one process of a service. Messages only make the nodes
- * react sooner: each beat reads the store.
+ * What the nodes of one store know about each other. A node is one process of a service. A message may be lost, so each beat
+ * reads what messages only report sooner.
  */
 import type { CanaryStatus, IsolationClass, Language, LimitName, NodeRole, RuntimePack } from '@vouchbox/protocol';
 import type { Methods, Reads, Writes } from './commands.ts';

@@ -9,7 +9,7 @@ import { Kept } from './kept/kept.ts';
 import { KeptEvents } from './kept/kept-events.ts';
 import { KeptLists } from './kept/kept-lists.ts';
 import { ShortResults } from './kept/short-results.ts';
-import type { GradedJobEnd } from './records/answers.ts';
+import type { Added, GradedJobEnd } from './records/answers.ts';
 import type { AdmitInput, StartInput } from './records/inputs.ts';
 import type { JobKey } from './records/rows.ts';
 import { nameOfJob } from './records/rows.ts';
@@ -144,12 +144,7 @@ function runsOver(change: Change, sides: Sides): Runs {
     sizeOf: ({ receipt_json }) => receipt_json?.length ?? 0,
   });
   const lately = new KeptEvents(keptMilliseconds);
-  fleet?.listen({
-    heard(_topics, added) {
-      const events = added.flatMap((one) => one.events ?? []);
-      if (added[0] !== undefined && events.length > 0) lately.keep(added[0], events);
-    },
-  });
+  fleet?.listen({ heard: (topics, added) => keepHeard(topics, added, lately) });
   /** Jobs that this process accepted or started and whose end is not stored yet, by the name of their key. */
   const underWay = new Set<string>();
   return {
@@ -196,6 +191,14 @@ function runsOver(change: Change, sides: Sides): Runs {
       return removed;
     },
   };
+}
+
+function keepHeard(topics: readonly string[] | null, added: readonly Added[], lately: KeptEvents): void {
+  const [job] = added;
+  const events = added.flatMap((one) => one.events);
+  if (job !== undefined) lately.keep(job, events);
+  // If there are events that the message does not carry, pages that were kept are not the last ones any more.
+  else if (topics === null || topics.some((topic) => topic.startsWith('events '))) lately.clear();
 }
 
 /** Adds events to jobs, and gives them to their followers. */

@@ -1,7 +1,7 @@
 /**
- * Keeps the last stored events of each followed job. A caller that waited for these events asks for them next, and is
- * answered without a read. Events never change, so kept events may be old but are never wrong. They serve as the page
- * that begins with them.
+ * Keeps the events of each followed job that were stored last, here or, as far as is known, by another node. A caller that waited
+ * for these events asks for them next, and is answered without a read. Events never change, so kept events may be old but are
+ * never wrong. They serve as the page that begins with them.
  */
 import type { JobEvent } from '@vouchbox/protocol';
 import type { EventPage } from '../records/answers.ts';
@@ -21,8 +21,10 @@ export class KeptEvents {
     this.#kept = new Kept({ sizeMax: charsMax, sizeOf, millisecondsMax });
   }
 
-  /** Keeps these events of a job. Null keeps none, because the events are to be read from the store. */
+  /** Keeps these events of a job instead of earlier ones. Null keeps none, because the events are to be read from the store. */
   keep(key: JobKey, events: readonly StoredEvent[] | null): void {
+    const last = this.#kept.get(nameOfJob(key))?.at(-1)?.seq ?? 0;
+    if (events !== null && (events.at(-1)?.seq ?? 0) < last) return;
     this.forget(key);
     if (events !== null) this.#kept.keep(nameOfJob(key), events);
   }

@@ -19,7 +19,7 @@ const addedBytesMax = 5000;
 const SEALED = '=';
 const EVERYTHING = '*';
 
-/** Sends one payload to each channel, if the change that the messages are about is committed. Nobody waits for the answer. */
+/** Sends one payload to each channel, if the change `about` is committed or null. Nobody waits for the answer. */
 export function sendMessages(
   session: Session,
   messages: readonly Message[],

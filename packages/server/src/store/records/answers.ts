@@ -74,9 +74,12 @@ export interface Message {
   readonly added?: Added | null;
 }
 
-/** What a change added to a job: a node that follows the job has this from the message, and need not read it. */
+/**
+ * What a change added to a job: a node that follows the job has this from the message, and need not read it. A later version may
+ * add members, but change none.
+ */
 export interface Added extends JobKey {
-  readonly events?: readonly StoredEvent[];
+  readonly events: readonly StoredEvent[];
   readonly answer?: GivenAnswer;
 }
 

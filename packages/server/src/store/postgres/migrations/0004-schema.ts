@@ -19,8 +19,8 @@ const spelling: Spelling = {
 const tables = tablesIn(spelling);
 
 /**
- * The version of the first schema. Nodes of the commit that is taken over give the number 22 to the same tables. They may go on
- * beside this version, and do not know any later step.
+ * The version of the first schema. Nodes of the commit that is taken over give the number 22 to the same tables without the key.
+ * They may go on beside this version, and do not know any later step.
  */
 export const firstVersion = 23;
 
