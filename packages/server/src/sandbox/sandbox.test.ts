@@ -230,7 +230,7 @@ describe.each(SANDBOXED)('a cell of the %s provider', (choice) => {
     expect((await run(choice, 'bash', child, { limits: { mem_mb: 64 } })).ending).toEqual({ kind: 'memory_limit' });
   });
 
-  it('reports a memory limit if the interpreter alone needs more, and states the limit in force', async () => {
+  it('reports a memory limit if even the interpreter needs more, and states the limit in force', async () => {
     const { ending, held, violations } = await run(choice, 'node', 'Buffer.alloc(1 << 28, 1)', {
       limits: { mem_mb: 1 },
     });

@@ -36,7 +36,7 @@ import type {
   Violation,
 } from '@vouchbox/protocol';
 
-/** The one step of a compiled program that a cell is made for, if the cell is not made for all steps. */
+/** What a cell is made for if it does only one step of a compiled program: to build it, or to start its product. */
 export type Stage = 'build' | 'product';
 
 /** An input file. Large content comes in pieces, which can be read once. */
@@ -100,7 +100,7 @@ export interface InteractionSide {
   gone(): void;
 }
 
-/** Outputs that are too large for memory, and where they are kept while the cell still has them. */
+/** Outputs that are too large for memory. They are moved to where `keep` puts them while the cell still has them. */
 export interface LargeRequest extends StoredLargeOutputs {
   /**
    * Keeps one large output. `place` is its index in `paths`; for `stdout` it is the index after the last path. The bytes are

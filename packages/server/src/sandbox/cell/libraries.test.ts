@@ -211,7 +211,7 @@ it('an archive of the maximum size is unpacked', { timeout: 120_000 }, async () 
   expect(await runWith('a forked cell', 'python', code, libraries)).toMatchObject({ stdout: '50000\n', stderr: '' });
 });
 
-it('libraries with code that an interpreter runs at its start do not run it before the program', async () => {
+it('code of libraries that an interpreter would run at its start does not run before the program', async () => {
   const ran = 'import sys; sys.stdout.write("ran first\\n")\n';
   const libraries = packed({
     'sitecustomize.py': ran,

@@ -1,7 +1,7 @@
 /**
- * A program's usage without its compiler, from one of two sources. In a namespace cell, the host's kernel counts the
- * whole cell from the hand-over on, and process 1 reports how much of that compiling took. In a gVisor cell, gVisor's
- * kernel counts the program; the host's kernel sees gVisor's kernel with everything that runs on it.
+ * A program's usage without its compiler's, from one of two sources. In a namespace cell, the host's kernel counts the
+ * whole cell from the hand-over on, and process 1 reports the compiler's part of that. In a gVisor cell, gVisor's
+ * kernel counts the program: the host's kernel counts gVisor's kernel together with everything that runs on it.
  */
 import type { ProgramAlone, RunEnd } from '../program/program-run.ts';
 import type { EndingReport } from './ending-report.ts';

@@ -12,9 +12,9 @@ export interface Overhead {
   /** How many host processes and threads the runtime takes for a job of `max_pids`. */
   readonly processes: (maxPids: number) => number;
   /**
-   * How far RLIMIT_NPROC is above `max_pids`. In the namespace class it is higher, so that the group's limit is reached
-   * first: the group refuses new processes and counts the refusals. In gVisor it is one lower: after an
-   * interpreter has changed its user, gVisor still counts it under the former user.
+   * How far RLIMIT_NPROC is above `max_pids`. In the namespace class it is above, so that the group's limit is reached
+   * first: the group refuses new processes and counts the refusals. In gVisor it is one below: gVisor still counts an
+   * interpreter that has changed its user under the former user, so one process of the job's user is not counted.
    */
   readonly guestProcesses: number;
 }

@@ -76,7 +76,7 @@ export const USAGE = [
 ] as const satisfies readonly Measure[];
 export type UsageMeasure = (typeof USAGE)[number];
 
-/** The usage of a cell, each measure of it read with `read`. */
+/** The usage of a cell. `read` reads one of its measures. */
 export function usageOf(read: (measure: UsageMeasure) => number): Over['counted'] {
   return {
     cpuMicroseconds: read('cpuMicroseconds'),

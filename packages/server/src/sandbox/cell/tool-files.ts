@@ -1,6 +1,6 @@
 /**
  * The files for a program that may call tools in its cell: a module for Python and one for JavaScript, and the command `tool`.
- * Cells of other jobs have no such files. The files only write and read lines; a program that does so itself can do the same.
+ * Cells of other jobs have no such files. The files only write and read lines, as a program can also do without them.
  */
 import { readFileSync } from 'node:fs';
 import type { LanguageRun } from '../program/language-runs.ts';

@@ -14,8 +14,8 @@ export interface PreflightOptions {
   /** The starter of gVisor cells. Default `auto`: our own program if it was built and supports this runsc, else `runsc run`. */
   readonly gvisorStarter?: 'auto' | 'direct' | 'runsc';
   /**
-   * Names the groups and the run directory on the host. The code that opens a provider must hold this name, and kills everything
-   * that was left under it.
+   * The name of the groups and of the run directory on the host. The code that opens a provider must hold this name,
+   * because it kills everything that was left under the name.
    */
   readonly instance: string;
   readonly packsDirectory: string | null;

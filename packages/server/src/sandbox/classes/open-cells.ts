@@ -49,8 +49,8 @@ export async function openGvisorCellsOn(options: PreflightOptions, way: GvisorWa
 }
 
 /**
- * Starts one cell in that way; the cell is gone when this resolves. Rejects if the cell is not ready within `times` the time
- * that this host usually needs. kvm gets no more time than on an ordinary host, because a kvm that does not work hangs.
+ * Starts one cell in that way; the cell is gone when this resolves. Rejects if the cell is not ready in time: `times`
+ * is a factor for that time. kvm always gets the time of an ordinary host, because a kvm that does not work hangs.
  */
 export async function tryGvisorWay(options: PreflightOptions, way: GvisorWay, times = 1): Promise<void> {
   if (way.platform === 'kvm' && !existsSync('/dev/kvm')) throw new Error('there is no /dev/kvm');

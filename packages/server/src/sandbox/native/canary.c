@@ -5,7 +5,7 @@
  * last line, and the kill itself is the result.
  *
  * A try must do no harm if it is allowed, because the program may then be on the host. So each try asks for something senseless:
- * an unknown file system, a module of no bytes, the present root. Only a process with the right learns that it is senseless.
+ * an unknown file system, a module of no bytes, the present root. The kernel notices that only if the right is there.
  */
 
 typedef unsigned long word;

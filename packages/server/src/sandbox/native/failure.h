@@ -2,7 +2,7 @@
 #ifndef FAILURE_H
 #define FAILURE_H
 
-/* Bytes of the line, and of any reason that a program keeps. */
+/* The most bytes of the line, and of a reason that a program keeps. */
 enum { REASON_BYTES_MAX = 512 };
 
 /* The beginning of the line. */

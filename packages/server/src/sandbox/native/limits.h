@@ -1,7 +1,7 @@
 /*
  * The limits of a job on each process that waits for it. They are sent as rows, `NAME=VALUE`, with the names of this
- * table, which a test compares with that of `cell/process-limits.ts`. A row of the table has the name, as in
- * getrlimit(2), and by how much the hard limit exceeds the soft limit. So a process is killed one second after SIGXCPU.
+ * table, which a test compares with that of `cell/process-limits.ts`. After the name (getrlimit(2)), a row says how far
+ * the hard limit is above the soft one. For CPU this is 1, so a process is killed one second after SIGXCPU.
  */
 #ifndef LIMITS_H
 #define LIMITS_H

@@ -71,7 +71,7 @@ export function requireNatives(...names: readonly string[]): void {
 
 let known: string | null | undefined;
 
-/** The problem of the package, looked for only once: the programs have 5 MB, and a start asks for each class. */
+/** The problem of the package. It is looked for only once: the programs have 5 MB, and each class asks for it. */
 function problemOfPackage(): string | null {
   if (known === undefined) known = nativeProblem();
   return known;

@@ -233,7 +233,7 @@ int main(int count, char **words)
     (void)count;
     speaker = "svc-stage: ";
     char **command = take_words(words + 1);
-    /* The runtime that this process becomes, runsc's sandbox, and process 1 of a crun cell do the same. */
+    /* The runtime that this process becomes, runsc's sandbox, and process 1 of a crun cell also ask for this signal. */
     must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "end with the service");
     mode_t before = umask(0); /* Files made here get exactly the given modes. */
     offer_pipes();

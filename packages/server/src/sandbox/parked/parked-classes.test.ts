@@ -65,7 +65,7 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
     });
   }
 
-  /** Whether one cell of each usual language waits, or more of a language that was asked for twice at once. */
+  /** Whether at least one cell of each usual language waits. There may be more, after two requests at the same time. */
   const isFull = () =>
     parked.facts().cells.size === 3 && [...parked.facts().cells.values()].every((count) => count >= 1);
   const waiting = (language: Language) => parked.facts().cells.get(language);

@@ -70,7 +70,7 @@ export class Stock {
     for (const language of USUAL_LANGUAGES) if (languages.includes(language)) this.find({ language, runtime: null });
   }
 
-  /** The shelf of a kind; null if there is no such cell. */
+  /** The shelf of a kind; null if no cell of this kind can be made. */
   find(kind: CellKind): Found | null {
     const { provider } = this.#options;
     const origin = provider.originOf(kind);

@@ -15,13 +15,13 @@ import type { Breach } from './watch/watch.ts';
 const QUIET_MILLISECONDS = 100;
 /**
  * The processor time that a waiting program may use: a share of the time that passes, plus a fixed number of milliseconds. gVisor
- * alone uses half of this.
+ * itself uses half of this.
  */
 const WAITING = { part: 0.08, milliseconds: 15 };
 /** The processor time that a program may use while it is killed: the kernel charges the program for its own removal. */
 const KILLED = { part: 0.12, milliseconds: 100 };
 
-/** How long after a program closed its output the other finds the end of its input, if the program still runs. */
+/** If a program closes its output and still runs, the other program finds the end of its input after this time. */
 const CLOSING_MILLISECONDS = 500;
 
 /** A program that was released. */

@@ -17,8 +17,8 @@ export const ENVIRONMENT: readonly string[] = [
 ];
 
 /**
- * Variables for a job that asks to be reproducible. The other languages have an order of iteration that depends on no
- * seed, or no variable for the seed, such as Lua and Java's immutable sets.
+ * Variables for a job that asks to be reproducible. In most other languages, the order of iteration depends on no seed.
+ * Lua and Java's immutable sets have a seed, but no variable sets it.
  */
 export const FIXED_SEEDS: readonly string[] = ['PYTHONHASHSEED=0', 'PERL_HASH_SEED=0', 'PERL_PERTURB_KEYS=0'];
 

@@ -95,9 +95,9 @@ def report(error):
 
 
 def keep_what_is_here():
-    """Keeps the objects that existed before the program, except open files, from being freed at the end of the
-    interpreter: freeing them is most of the cost of an end. A frozen list that refers only to itself is never
-    collected, and neither are its items. A template does more (native/launcher/python.c).
+    """Prevents that the end of the interpreter frees the objects that existed before the program, except open files.
+    Freeing them is most of the cost of an end. They become items of a list that is frozen and is also its own item.
+    Python never frees such a list, and so none of its items. A template does more (native/launcher/python.c).
     """
     import gc
 

@@ -10,8 +10,8 @@ const MIB = 1024 * 1024;
 const SETTLED_MILLISECONDS_MAX = 2000;
 
 /**
- * Sets the memory limit of a group, in bytes, to the wanted one, raised by the fewest whole MiB that cover the memory in use.
- * cgroup v1 refuses a lower limit (`EBUSY`). v2 would kill processes instead, so there the memory in use is read first.
+ * Sets the memory limit of a group, in bytes. A wanted limit below the memory in use is raised by the fewest whole MiB
+ * that suffice. cgroup v1 refuses a lower one (`EBUSY`). v2 would kill processes, so there the usage is read first.
  * @param inUse what the group held when the cell began to wait
  */
 export async function holdMemory<Result>(

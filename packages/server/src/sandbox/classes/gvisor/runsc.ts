@@ -18,9 +18,9 @@ export const GVISOR_PLATFORMS = ['systrap', 'kvm', 'ptrace'] as const;
 export type GvisorPlatform = (typeof GVISOR_PLATFORMS)[number];
 
 /**
- * For a blocking write, gVisor takes only what the host's pipe has room for, and reports a short write, which no other kernel
- * does. Output that a program then drops would be missing from its record. If the pipe holds twice the recording cap of a stream
- * (a page of it may be half full), no write is cut before the record is full. The pipe's pages count as the job's memory.
+ * gVisor takes only as much of a blocking write as the host's pipe has room for. No other kernel cuts such a write, and
+ * a program may drop the rest, which its record would then lack. So the pipe holds twice the recording cap of a stream
+ * (a page may be half full): no write is cut before the record is full. The pages count as the job's memory.
  */
 const GVISOR_PIPE_BYTES = 2 * streamBytesMax;
 

@@ -1,4 +1,4 @@
-/** svc-sentry when a process that it starts ends before the cell runs. It runs alone here, without a service. */
+/** What svc-sentry does if a process that it starts ends before the cell runs. No service runs in these tests. */
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -67,7 +67,7 @@ export function startForked(launcher: Launcher, options: CellOptions, boot: Boot
         END_MILLISECONDS_MAX,
         null,
       );
-      // An abort creates an error with a stack. If the cell was made, no abort is needed.
+      // Only an unmade cell needs an abort, which is costly: it creates an error with a stack.
       if (cell === null) unwanted.abort();
       if (cell === null || !(await cell.end())) await group.remove();
     },
@@ -82,7 +82,7 @@ function bootWritings({ group: { plan } }: CellOptions, { share, socketBytes, ..
   ];
 }
 
-/** The files of a group that state its memory limit, by the cgroup version that a program can read in /proc. */
+/** For each cgroup version, the files of a group that state its memory limit. A program sees the version in /proc. */
 const SHOWN = {
   v1: ['memory/memory.limit_in_bytes', 'memory/memory.soft_limit_in_bytes'],
   v2: ['memory.max'],
@@ -156,7 +156,7 @@ class ForkedCell implements WaitingCell {
     const held = await holdMemory(group, memory, (memoryBytes) => this.#set({ ...wanted, memoryBytes }, this.#boot));
     const alive = this.#measured(held.report, 'processes');
     if (!(alive > held.asked.processes)) return this.#inForce(held);
-    // Nothing runs in the cell yet, so a limit that was too low for a moment refused nothing.
+    // The limit was too low for a moment. This did no harm, because no program runs in the cell yet.
     return this.#inForce(await this.#set({ ...held.asked, processes: alive }, held.asked));
   }
 

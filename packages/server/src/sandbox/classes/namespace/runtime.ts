@@ -28,7 +28,7 @@ export const PYTHON_TEMPLATE: Template = {
 /** How long a launcher may take to be ready on an ordinary host: longer than a cell for which a job waits. */
 const READY_MILLISECONDS_MAX = 30_000;
 
-/** How long a launcher may be silent on an ordinary, busy host until it is asked for an answer, and then until it is killed. */
+/** A launcher that is silent for this long on a busy host is asked. If it stays silent as long again, it is killed. */
 const SILENT_MILLISECONDS_MAX = 5000;
 
 /** How many processes in the group of a cell are not the job's: process 1. */
@@ -44,7 +44,7 @@ export async function launcherRuntime(groups: GroupRoot): Promise<Runtime> {
   requireNatives('svc-launcher');
   const version = await versionOf(LAUNCHER_PROGRAM, /svc-launcher version (\S+)/);
   const isGrouped = groups.version !== 'none';
-  // The kernel counts the processes of a user in a user namespace (namespaces(7)). Process 1 may have that user.
+  // In a user namespace the kernel counts each user's processes (namespaces(7)). Process 1 may have the job's user.
   const ownOfUser = hasOneUser() ? OWN_PROCESSES : 0;
   const { launcherOf, templates, ...launchers } = openLaunchers(await hostPatience());
   return {
@@ -71,7 +71,7 @@ export async function launcherRuntime(groups: GroupRoot): Promise<Runtime> {
   };
 }
 
-/** The launchers: those that start interpreters, one for each language and pack, and those that copy templates. */
+/** All launchers: each either starts the interpreters of one kind of cell, or copies a template. */
 function openLaunchers(patience: number) {
   const deadlines = {
     readyMilliseconds: READY_MILLISECONDS_MAX * patience,

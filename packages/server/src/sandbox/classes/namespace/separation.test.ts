@@ -124,7 +124,7 @@ describe.each(Object.keys(KINDS))('the memory of a program whose interpreter %s'
     const common = (other: ReadonlySet<bigint>) => one.pages.intersection(other).size;
     expect(one.pages.size).toBeGreaterThan(100);
     expect(common(three.pages)).toBe(0);
-    // Without this mark the search would find nothing, whatever is shared.
+    // Copies of one template share pages. If this did not find them, the comparison above would prove nothing.
     expect(common(two.pages) > 100).toBe(kind === 'is a copy');
   });
 });

@@ -31,7 +31,7 @@ export interface LaunchedCell {
    * `code` of the kernel's error.
    */
   readonly hold: (words: string) => Promise<string>;
-  /** Reports that process 1 and its groups are not needed; after `hold`, only to a launcher with `keepsCells`. */
+  /** Reports that process 1 and its groups are not needed. After `hold`, only a launcher with `keepsCells` is told. */
   readonly forget: () => void;
 }
 
@@ -57,7 +57,7 @@ export interface LauncherOptions {
   readonly configuration: readonly string[];
   /** Whether a cell that took a job is kept until it is forgotten, because it has no groups by which it could be killed. */
   readonly keepsCells?: boolean;
-  /** Reserves a cell for a template: each process of the launcher that has a template needs one. */
+  /** Reserves a cell for a template. If the launcher has a template, each of its processes needs such a cell. */
   readonly reserve?: (() => ReservedCell) | undefined;
   /** How long it may take to be ready: a template starts an interpreter. */
   readonly readyMilliseconds: number;

@@ -6,12 +6,12 @@
 import type { TemplateRequest } from '../../cell/runtime.ts';
 import type { Launcher } from './launcher.ts';
 
-/** How many requests of an owner within the period make a template worth its start, which costs as much as five interpreters. */
+/** An owner gets a template after this many requests in the period. Starting one costs as much as five interpreters. */
 const ASKED_ENOUGH = 4;
 const PERIOD_MILLISECONDS = 10_000;
 /** How long a template is kept after the last request. */
 const KEPT_MILLISECONDS = 60_000;
-/** How long an owner's interpreters are started and not copied, after a template for the owner could not be made. */
+/** How long no template is tried for an owner after one failed. Meanwhile its interpreters are no copies. */
 const PAUSE_MILLISECONDS = 60_000;
 /** The most templates at once. Each takes some 10 MiB. */
 const TEMPLATES_MAX = 16;
@@ -19,7 +19,7 @@ const TEMPLATES_MAX = 16;
 const OWNERS_MAX = 1024;
 
 export interface TemplatesOptions {
-  /** A launcher that makes copies, once it has shown that it can. Rejects if it cannot. */
+  /** Resolves to a launcher once it has made a copy of its template. Rejects if it cannot make one. */
   readonly open: (request: TemplateRequest) => Promise<Launcher>;
   /** A monotonic clock in milliseconds. */
   readonly now?: () => number;

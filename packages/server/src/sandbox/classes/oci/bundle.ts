@@ -35,7 +35,7 @@ function processOf(args: readonly string[], env: readonly string[], resources: R
     },
     rlimits: Object.entries(resources).map(([name, value]) => ({ type: `RLIMIT_${name}`, soft: value, hard: value })),
     noNewPrivileges: true,
-    // The value that is already set before the runtime starts. A lower one is not allowed.
+    // The stage has already set this value before the runtime starts. A lower value is not allowed.
     oomScoreAdj: 1000,
   };
 }

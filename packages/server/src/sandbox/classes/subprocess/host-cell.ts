@@ -33,7 +33,7 @@ import {
   unreadyPosture,
 } from '../../sandbox.ts';
 
-/** Runs the command that follows it with real pipes, and reports its end on descriptor 5. */
+/** The program that runs the command in its arguments with real pipes, and reports how it ended on descriptor 5. */
 const SUPERVISE = fileURLToPath(new URL('supervise.pl', import.meta.url));
 
 const READY_MILLISECONDS_MAX = 10_000;

@@ -1,6 +1,6 @@
 /**
- * The control group of one cell. The group is made before untrusted code runs, and the runtime joins the group before the
- * runtime starts. The effective limits and the usage are read from it, and all processes of the cell are killed through it.
+ * The control group of one cell. It is made before untrusted code runs, and a process joins it before it becomes the
+ * runtime. The limits in force and the usage are read from the group, and through it the cell's processes are killed.
  */
 
 /** The limits of a group, in the units of the kernel. */
@@ -19,7 +19,7 @@ export type GroupLocation =
   /** No group: process 1 of a cell and the processes below it. */
   | { readonly version: 'none'; readonly first: number };
 
-/** The directories of one v1 group: each by its controller, and `all` of them once. */
+/** The directories of one v1 group, by controller. `all` has each directory once, though controllers may share one. */
 export interface V1Paths {
   readonly memory: string;
   readonly pids: string;
@@ -59,7 +59,7 @@ export interface Reading extends GroupFile {
 /** The file of each number; null if no file contains the number. */
 export type Readings = Readonly<Record<Measure, Reading | null>>;
 
-/** The readings of a group that the kernel keeps. Some kernels keep no memory peak. */
+/** The readings of a real control group, in contrast to a tree of processes. Some kernels keep no memory peak. */
 export type KernelReadings = Readonly<Record<Exclude<Measure, 'memoryPeakBytes'>, Reading>> &
   Pick<Readings, 'memoryPeakBytes'>;
 
@@ -81,7 +81,7 @@ export interface GroupPlan {
   readonly toResetPeak: readonly Writing[];
 }
 
-/** The plan of a group that the kernel keeps. */
+/** The plan of a real control group. */
 export type KernelPlan = GroupPlan & { readonly readings: KernelReadings };
 
 /**
@@ -108,7 +108,7 @@ export interface Group {
   anonymousBytes(): number;
   /** Whether the group has more memory than this. Always false if the kernel enforces the limit. */
   hasMoreThan(memoryBytes: number): boolean;
-  /** Sets process 1 of the cell; null before its id can be reused. A group of the kernel ignores both values. */
+  /** Sets process 1 of the cell, and null before its id can be reused. A real control group ignores both calls. */
   adopt(first: number | null): void;
   /** Host ids of all processes in the group, or at least of process 1. */
   members(): readonly number[];

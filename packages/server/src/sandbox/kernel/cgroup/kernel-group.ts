@@ -1,4 +1,4 @@
-/** A group on either cgroup version. The plan names the files with its numbers. A subclass kills it. */
+/** A group on either cgroup version. The plan names the files of the group's numbers. Subclasses have the kill. */
 import { join } from 'node:path';
 import type { Group, GroupLimits, GroupLocation, KernelPlan, Measure, Writing } from './cgroup.ts';
 import { killAndRemove, makeDirectories, memberOf, readFrom, readProcesses, writeTo } from './control-files.ts';
@@ -24,7 +24,7 @@ export abstract class KernelGroup implements Group {
   abstract get plan(): KernelPlan;
 
   abstract kill(): void;
-  /** Refuses every fork from now on. Only groups whose `kill` could miss a process that is being forked do this. */
+  /** Refuses every fork from now on. Does nothing unless `kill` could miss a process that is being forked. */
   protected refuseForks(): void {}
 
   hasMoreThan(): boolean {

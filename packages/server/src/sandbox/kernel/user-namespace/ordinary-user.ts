@@ -48,7 +48,7 @@ export function missingRights({ refusals, saidOnTrial, isBuilt }: OrdinaryUserFa
   ];
 }
 
-/** The remedy for a refusal by the kernel: either its number of namespaces per user is used up, or a container refuses. */
+/** The remedy if the kernel refuses: either the user may have no further namespace, or a container refuses. */
 function fixOf(said: string): string {
   return said.endsWith('No space left on device')
     ? 'as root: sysctl -w user.max_user_namespaces=15000'

@@ -63,8 +63,8 @@ void become_root_of_cell(void)
 }
 
 /*
- * The kernel counts some objects for a user of the host, and so for all cells of this user together. In its own user namespace
- * a cell gets few of them: these files set the limits of the user namespace that opens them. namespaces(7), /proc/sys/user.
+ * The kernel counts some objects for each user of the host, and so for all cells of one user together. Each cell gets
+ * only few: these files set the limits of the user namespace that opens them. namespaces(7), /proc/sys/user.
  */
 static void bound_own_user(int limits)
 {
@@ -82,8 +82,8 @@ static void bound_own_user(int limits)
 
 /*
  * Becomes root of a user namespace whose mapping the launcher writes. On the host this user owns nothing. In a cell of
- * one user this process stays that user, with the same capabilities: the filter refuses what the program could do to
- * this process, whose /proc/PID is closed.
+ * one user this process keeps that user and gets the same capabilities. The program has the same user, but cannot harm
+ * this process: the filter refuses the calls for that, and /proc/PID of this process is closed.
  */
 static void change_user(const struct configuration *configuration, int limits)
 {
@@ -97,7 +97,7 @@ static void change_user(const struct configuration *configuration, int limits)
     must(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "close /proc");
 }
 
-/* The cell's ends become 0, 1 and 2, and 30 and 31; the service opens its own ends, from 20 and from 28 on, through /proc. */
+/* The cell's ends become 0, 1, 2, 30 and 31. The service opens its own ends, 20 to 22, 28 and 29, through /proc. */
 static void place_pipes(enum kind kind, const struct pipes *pipes)
 {
     static const int services[] = { SERVICES_ENDS, SERVICES_ENDS + 1, SERVICES_ENDS + 2, SERVICES_TOOLS, SERVICES_TOOLS + 1 };

@@ -58,7 +58,7 @@ static void open_pipes(struct pipes *pipes, enum kind kind, int has_tools)
         open_pipe(ends);
         pipes->cells[stream] = ends[!is_read];
         pipes->services[stream] = ends[is_read];
-        /* A program of another user opens its ends again by path, such as /dev/stdin. Java opens those of tools so. */
+        /* The program has another user, and may open its ends by path: /dev/stdin or, in Java, those of tools. */
         fchmod(ends[0], 0666);
     }
     if (kind == COPIED) open_pipe(pipes->tell), open_pipe(pipes->hear);
@@ -218,7 +218,7 @@ static void hear_end(const struct configuration *configuration, struct cell *cel
     kill(cell->pid, SIGKILL);
 }
 
-/* Reads from a cell that is being made: it waits for its mapping or its copy, is up, or reports why it cannot be made. */
+/* Handles a message of a cell that is being made: it waits for its mapping or for a copy, is up, or has failed. */
 static void hear_new(const struct configuration *configuration, struct cell *cell, char *said, ssize_t length)
 {
     if (length == 1 && said[0] == 'm') return map_users(configuration, cell);

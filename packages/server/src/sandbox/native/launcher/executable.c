@@ -3,9 +3,9 @@
  * file: one inode for all cells of the template, on which these could watch and lock each other. So each copy changes its
  * executable to the file of that name in its own cell.
  *
- * The kernel changes the executable of a process (prctl(2), PR_SET_MM_MAP) once nothing of the old one is mapped. Some of
- * the memory differs from the file: data and relocated tables. The template copies it once into memory without a file. The
- * rest equals the file: code and constants. Each copy of the template maps it again from its own file.
+ * The kernel changes the executable of a process (prctl(2), PR_SET_MM_MAP) once nothing of the old one is mapped. Data
+ * and relocated tables differ from the file, so the template copies them once into memory without a file. Code and
+ * constants equal the file, so each copy of the template maps them again from its own file.
  */
 #define _GNU_SOURCE
 #include <errno.h>

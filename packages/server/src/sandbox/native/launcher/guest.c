@@ -64,7 +64,7 @@ static void set_filter(const char *path)
     close(file);
 }
 
-/* A runtime passes the descriptors of tools as 3 and 4, which the protocol with a waiting interpreter needs. */
+/* A runtime passes the descriptors of tools as 3 and 4. They are moved, because a waiting interpreter needs 3 and 4. */
 static void take_tools(void)
 {
     must(dup2(3, TOOL_ANSWERS), "take the answers of tools"), must(dup2(4, TOOL_CALLS), "take the calls of tools");

@@ -223,9 +223,9 @@ static void release(const struct waiting *waiting, unsigned heap, unsigned argum
     char line[64];
     clockid_t own;
     released = take_stock();
-    /* Adds the interpreter's time until now, which later counts as a child's. If it is gone, it took almost none. */
+    /* Adds the interpreter's time so far, which later counts as a child's. If it is gone, that was nearly nothing. */
     if (clock_getcpuclockid(waiting->pid, &own) == 0) released.cpu += microseconds(own);
-    /* If the interpreter has ended, its end says how. */
+    /* A failure means that the interpreter has ended: its wait status then says how. */
     if (write_all(waiting->go, line, snprintf(line, sizeof line, "%u %u\n", heap, arguments)) == 0)
         (void)!write_all(waiting->go, words, length);
     close(waiting->go);

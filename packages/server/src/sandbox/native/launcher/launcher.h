@@ -187,7 +187,7 @@ void answer_with_report(const char *word, const struct cell *cell, const struct 
 void make_cell(const struct configuration *configuration, enum kind kind, const struct request *request, const char *accesses);
 /* Clones process 1 of a cell, or the maker of a copy's cell. */
 pid_t clone_cell(const struct configuration *configuration, enum kind kind, const char *id);
-/* Reports a cell as made, once process 1 has its interpreter and all that helped to make it is gone. */
+/* Reports a cell as made, once process 1 has its interpreter and the maker of the cell, if there was one, has ended. */
 void tell_if_made(const struct configuration *configuration, struct cell *cell);
 /* Ends a cell that could not be made. */
 void refuse(const struct configuration *configuration, struct cell *cell, const char *reason);
@@ -215,12 +215,12 @@ void ask_for_copy(const struct configuration *configuration, struct cell *cell);
 int owes_copy(void);
 /* Takes the template's answers. */
 void hear_template(const struct configuration *configuration);
-/* The launcher's end of the connection to its template, and the users of the template's cell; -1 if there is none. */
+/* The launcher's end of the connection to its template, and the template's user namespace. -1 without a template. */
 extern int template_socket, template_users;
 /* The host user that is root in the template's cell. */
 uid_t root_of_template(void);
 
-/* The ends of a cell's pipes, by stream: 0, 1 and 2, then answers and calls of tools. `tell` and `hear` are for a copy alone. */
+/* Ends of a cell's pipes by stream: 0, 1, 2, then answers and calls of tools. Only a copy has `tell` and `hear`. */
 struct pipes {
     int count;
     int cells[5];

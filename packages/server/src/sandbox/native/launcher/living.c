@@ -1,6 +1,6 @@
 /*
  * Work on a cell from outside, by the host's root: mapping its users, and setting the limits of a job on its waiting processes.
- * The launcher keeps handles of these (pidfd_open(2)), because another process may get one of their ids once process 1 is dead.
+ * The launcher keeps handles of those processes (pidfd_open(2)): once process 1 is dead, others may get their ids.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -37,7 +37,7 @@ void map_users(const struct configuration *configuration, const struct cell *cel
         int length = map_range(others, sizeof others, configuration, first, root);
         map_range(others + length, sizeof others - length, configuration, root + 2, end);
     }
-    /* The cell notices a failure, because it cannot become its user. */
+    /* If this fails, the cell cannot become its user, and so ends with an error. */
     if (configuration->has_one_user) (void)write_maps(-1, cell->pid, one);
     else (void)map_cell(-1, cell->pid, root, root + 1, others);
     if (write(cell->down, "m", 1) < 0) { /* It has ended, as the next read shows. */ }

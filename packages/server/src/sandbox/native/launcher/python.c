@@ -286,8 +286,8 @@ static void restore_builtins(void)
 }
 
 /*
- * Ends the process. If the program loaded a library, this calls what C code registered by atexit(3) or as the end of a
- * library. Else it does not: the interpreter's own libraries would only write to their pages.
+ * Ends the process. If the program loaded a library, this calls the functions that C code registered by atexit(3) or as
+ * the end of a library. Otherwise it does not: those of the interpreter's own libraries would only write to pages.
  */
 static void leave(int status)
 {
@@ -301,7 +301,7 @@ static void take_apart(void)
     take_special();
     PyObject *imported = remove_modules();
     restore_builtins();
-    /* Since 3.13 Python frees nearly every module whole. So finalizers of the program's objects in a module find it intact. */
+    /* Since 3.13 Python frees most modules whole: finalizers of the program's objects in a module find it intact. */
     for (int at = 0; at < module_count - 2 && is_since(PYTHON_3_13); at++)
         if (!is_as_before(&modules[at])) take_changed(&modules[at]);
     PyGC_Enable();

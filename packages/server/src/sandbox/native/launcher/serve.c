@@ -86,7 +86,7 @@ static void take_requests(const struct configuration *configuration)
     memmove(text, line, length);
 }
 
-/* The service, signals and the template, and up to three for each cell. */
+/* The service, signals, the template, and for each cell its connection and the handles of its waiting processes. */
 static struct pollfd waits[CELLS_MAX * (1 + WAITING_MAX) + 3];
 
 static int add_wait(int count, int file)

@@ -1,6 +1,6 @@
 /*
  * The template's side, as an extension module of Python. Python's headers are not needed, because only its stable interface
- * is used. `serve` returns in copies alone, each in its own cell at the workload-ready boundary.
+ * is used. `serve` returns only in copies, each in its own cell at the workload-ready boundary.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -70,7 +70,7 @@ static PyObject *serve(PyObject *module, PyObject *none)
     leave_executable();
     /* Compacts free memory here and not in each copy, because compacting writes to its pages. */
     malloc_trim(ROOM_BYTES);
-    /* Once for all copies: the template itself never goes on. Python takes its locks here, and each copy frees them. */
+    /* Python takes its locks here, once for all copies. Each copy frees them. The template runs no more Python. */
     PyOS_BeforeFork();
     await_requests();
     PyOS_AfterFork_Child();

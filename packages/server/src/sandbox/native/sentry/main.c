@@ -178,7 +178,7 @@ int main(int count, char **words)
     if (cell.has_tools) close_range(TOOLS, TOOLS + 1, CLOSE_RANGE_CLOEXEC);
     must(chdir(cell.bundle), "enter %s", cell.bundle);
     must(setgroups(0, NULL), "leave all groups");
-    /* runsc locks memory for a moment when it takes much at once. If the limit cannot be raised, runsc works without that. */
+    /* runsc locks memory for a moment when it takes much at once. If this call fails, it works without the lock. */
     (void)!setrlimit(RLIMIT_MEMLOCK, &unlimited);
     int executable = open(cell.runsc[0], O_RDONLY | O_CLOEXEC);
     must(executable, "open %s", cell.runsc[0]);

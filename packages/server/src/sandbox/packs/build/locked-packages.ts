@@ -56,7 +56,7 @@ const ARCHIVE =
   '^https://(?!(www\\.)?((gist\\.)?github\\.com|gitlab\\.com|bitbucket\\.org|git\\.sr\\.ht)[:/])[a-z0-9.-]+(:[0-9]+)?/[^?#\\s]+\\.tgz$';
 
 const Locked = Type.Object({
-  /** A version. Without an address, npm installs the package by its key and its name, which could be an address of Git. */
+  /** A version. Without `resolved`, npm installs by the key and `name`, so `name` must be no address of Git. */
   version: Type.String({ pattern: '^[0-9]+\\.[0-9]+\\.[0-9]+([+-][0-9A-Za-z.+-]+)?$' }),
   name: Type.Optional(Type.String({ pattern: '^(@[a-z0-9~-][a-z0-9._~-]*/)?[A-Za-z0-9_~-][A-Za-z0-9._~-]*$' })),
   /** The address of the archive. If it is left out, the package comes from the registry that this host's npm uses. */

@@ -1,6 +1,6 @@
 /**
- * Looks for a file that is exactly as large as any file may become. A program that reaches this limit gets an error or a signal
- * that only the program and its parent see, but the file stays, as large as the limit.
+ * Looks for a file that is exactly as large as the limit of a file. A program that reaches the limit gets an error or a
+ * signal that only the program and its parent see, but the file stays, as large as the limit.
  */
 import { closeSync, constants, lstatSync, opendirSync, openSync, statfsSync } from 'node:fs';
 

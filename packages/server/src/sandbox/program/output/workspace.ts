@@ -66,8 +66,8 @@ export class Workspace implements Disposable {
   /**
    * Reads the requested outputs. Called once, after all processes of the job are dead. An output that is missing,
    * special, behind a symbolic link or too large gives a violation that names it; the others are still collected. A
-   * sparse file counts with its whole size, and its holes are read as zeros. Named files come first, then those below
-   * the patterns, each once and none of `others`. Spec § Job submission, path rules.
+   * sparse file counts with its whole size, and its holes are read as zeros. Files with exact names come first, then
+   * those that match patterns: each once, and none that is in `others`. Spec § Job submission, path rules.
    */
   collect(outputs: readonly string[], others: readonly string[] = []): Collected {
     const collected: Collected = { artifacts: [], violations: [] };

@@ -61,7 +61,7 @@ export class Verdict {
     Atomics.store(this.#cpu, 0, BigInt(Math.round(cpuMicroseconds)));
   }
 
-  /** Claims the end of the program for the limit. Returns whether the limit ends the program, and keeps the time. */
+  /** Claims the end of the program for the limit. If the limit is first, records the time and returns true. */
   breach(breach: Breach): boolean {
     const now = process.hrtime.bigint();
     if (Atomics.compareExchange(this.#word, 0, OPEN, FIRST_BREACH + BREACHES.indexOf(breach)) !== OPEN) return false;
