@@ -29,7 +29,7 @@ export interface Runtime extends AsyncDisposable {
   readonly sharesHostKernel: boolean;
   readonly overhead: Overhead;
   /**
-   * Names the template of which this owner's cells are copies at present; null if they have no template, as in most
+   * Names the template from which this owner's cells are copied at present; null if there is no template, as in most
    * cases. If `isAsked` is set, this call counts as a request, which may begin a template.
    */
   templateOf(options: TemplateRequest): string | null;

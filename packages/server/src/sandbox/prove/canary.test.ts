@@ -49,7 +49,7 @@ describe('a canary that was late', () => {
     expect([...host.made.values()]).toEqual([2, 2]);
   });
 
-  it('is the last to run a second time if it is late again, because the others would be late, too', async () => {
+  it('ends all second tries if it is late again, because the others would be late, too', async () => {
     const host = slowAtFirst(2);
     const results = await runLateAgain(await runCanaries(['bash', 'python'], host.prepare), host.prepare);
     expect(results.map((result) => 'posture' in result)).toEqual([false, false]);

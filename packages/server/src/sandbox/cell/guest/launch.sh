@@ -7,7 +7,7 @@ mapfile -t -d '' words <&3
 exec 3<&-
 command=("${@//\{work\}/$PWD}")
 step=$PWD/input/.session/step.pl
-# A step of a session loads its files before the command, and keeps them after it.
+# A step of a session loads the session's files before the command, and stores them after it.
 [[ ! -e $step ]] || command=(/usr/bin/perl "$step" "${command[@]}")
 command=("${command[@]//\{heap_mb\}/$heap_mb}" "${words[@]:0:arguments}")
 variables=("${words[@]:arguments}")

@@ -18,8 +18,8 @@ class Library:
 
 
 def rehearse():
-    """Takes the steps of a cell once. This fills Python's caches in the template. A cell would first have to copy the
-    pages of the caches.
+    """Takes the steps of a cell once. This fills Python's caches in the template. A cell that filled them would first
+    have to copy their pages.
     """
     main, words = sys.modules["__main__"], sys.argv[:]
     (go, told), (heard, ready) = os.pipe(), os.pipe()

@@ -28,7 +28,7 @@ export const PYTHON_TEMPLATE: Template = {
 /** How long a launcher may take to be ready on an ordinary host: longer than a cell for which a job waits. */
 const READY_MILLISECONDS_MAX = 30_000;
 
-/** A launcher that is silent for this long on a busy host is asked. If it stays silent as long again, it is killed. */
+/** On a busy ordinary host, a launcher is asked for a sign of life after this silence, and killed after another one. */
 const SILENT_MILLISECONDS_MAX = 5000;
 
 /** How many processes in the group of a cell are not the job's: process 1. */

@@ -1,4 +1,4 @@
-/** A group on either cgroup version. The plan names the files of the group's numbers. Subclasses have the kill. */
+/** A group on either cgroup version. The plan names the files that have its numbers. A subclass defines `kill`. */
 import { join } from 'node:path';
 import type { Group, GroupLimits, GroupLocation, KernelPlan, Measure, Writing } from './cgroup.ts';
 import { killAndRemove, makeDirectories, memberOf, readFrom, readProcesses, writeTo } from './control-files.ts';

@@ -15,7 +15,7 @@ import type { GroupRoot } from '../cgroup/cgroup.ts';
 import { ownerOutside } from '../user-namespace/mapped-users.ts';
 
 const OF_ROOT = '/run/svc';
-/** The directory of an ordinary user's service, by the user's number. systemd makes the one above it (pam_systemd(8)). */
+/** The directory of an ordinary user's service, by the user's number. systemd makes its parent (pam_systemd(8)). */
 const ofUser = (user: number) => `/run/user/${user}/svc`;
 
 /** The name of an instance's groups and directory, the same after every restart. `instance` is any text. */

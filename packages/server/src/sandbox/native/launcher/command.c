@@ -54,7 +54,7 @@ static void set_variable(char **environment, int *count, char *variable)
     environment[(*count)++] = variable;
 }
 
-/* A step of a session loads its files before the command, and keeps them after it: see `cell/session/step.pl`. */
+/* A session's step loads the session's files before the command, and stores them after it: `cell/session/step.pl`. */
 static char step[] = WORK "/input/.session/step.pl", perl[] = "/usr/bin/perl";
 
 void await_and_execute(const struct words *command, const struct words *fixed, int go)
