@@ -25,7 +25,7 @@ export interface CredentialKind {
   resolve(token: string): Promise<Caller | ServiceError | null>;
   /** Whether a caller of this kind may still act. The caller's expiry was checked before. */
   stands(caller: Caller): Promise<boolean>;
-  /** See `Access`. Present, like `redeem`, only if identifiers of this kind may later name other credentials. */
+  /** See `Access`. Only kinds whose identifiers may later name other credentials have `pledge` and `redeem`. */
   pledge?(caller: Caller, ticket: string): Caller;
   redeem?(pledge: Caller, ticket: string): Caller | null;
   /** See `Access`. Absent if credentials of this kind never end before their expiry. */

@@ -41,7 +41,7 @@ describe('the test vectors for RFC 9068 access tokens', {
       const { issuer, audience, jwks, now } = vectors;
       const { keys } = await keySetOf('vectors.json', jwks);
       const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant', keys, now: () => now * 1000 });
-      // Spaces before a token belong to the header, so the token that begins with a space is tried without a header.
+      // In a header, spaces before a token are no part of it, so a token that begins with a space is tried without one.
       const header = `Bearer ${token}`;
       const resolved = token.startsWith(' ')
         ? await jwt.resolve(token)

@@ -112,7 +112,7 @@ function partOf(token: string, index: number): Buffer {
   return Buffer.from(token.split('.')[index] ?? '', 'base64url');
 }
 
-/** Verifies the signature. The issuer may have added an unknown key: the set is then read again, at most every 30 seconds. */
+/** Verifies the signature. For an unknown key, which may be new, the set is read again, at most every 30 seconds. */
 async function verifySignature(
   token: string,
   { keys, issuer, audience, now }: JwtOptions & { now: () => number },

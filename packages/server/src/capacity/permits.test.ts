@@ -117,7 +117,7 @@ describe('if tenants hold all permits', () => {
 });
 
 describe('a reservation while tenants hold all permits', () => {
-  test('makes no tenant give way before it is claimed, and then only if all are still held', () => {
+  test('makes a tenant give way only when it is claimed, and only if all permits are still held', () => {
     const permits = createPermits(bounds({ total: 3, perTenant: 3 }));
     const gaveWay: string[] = [];
     const [, second] = ['first', 'second', 'third'].map((name) => take(permits, 'wait', 'a', () => gaveWay.push(name)));
@@ -131,7 +131,7 @@ describe('a reservation while tenants hold all permits', () => {
     expect([gaveWay, permits.held('wait')]).toEqual([['first'], 3]);
   });
 
-  test('takes nothing from a reservation that was within the bound, whichever is claimed first', () => {
+  test('takes nothing from a reservation that was within the bound, whichever of the two is claimed first', () => {
     const permits = createPermits(bounds({ total: 2, perTenant: 2 }));
     const gaveWay: string[] = [];
     const [, second] = ['first', 'second'].map((name) => permits.reserve('wait', 'a', () => gaveWay.push(name)));
@@ -142,7 +142,7 @@ describe('a reservation while tenants hold all permits', () => {
     expect([gaveWay, permits.held('wait')]).toEqual([['first'], 2]);
   });
 
-  test('takes no place until it is claimed: another request that claims a free place is within the bound', () => {
+  test('takes no place until it is claimed, so another request that claims a free place is within the bound', () => {
     const permits = createPermits(bounds({ total: 3, perTenant: 3 }));
     const gaveWay: string[] = [];
     const [first] = ['first', 'second', 'third'].map((name) => take(permits, 'wait', 'a', () => gaveWay.push(name)));

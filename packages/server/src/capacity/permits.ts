@@ -34,7 +34,7 @@ export interface Permits {
   /**
    * Reserves one permit, at once or not at all, and claims it if a place is free. Other requests give way only to a
    * permit that is claimed: the tenant that holds most loses its oldest permit, unless it would then hold fewer than
-   * this tenant. If as many permits are unclaimed as there are places, a further permit claims its place at once.
+   * this tenant. If there are already as many unclaimed permits as places, a further permit claims its place at once.
    *
    * @throws ServiceError `capacity_exhausted` if no tenant would give way, `tenant_capacity_exhausted` at this tenant's bound
    */
@@ -92,7 +92,7 @@ export function createPermits(bounds: Readonly<Record<PermitKind, PermitBound>>)
   };
 }
 
-/** The permit that makes room for a tenant that holds `own`; null if each tenant has its fair share. */
+/** The permit that is taken away for a tenant that holds `own` permits; null if each tenant has its fair share. */
 function whoGivesWay({ tenants }: Pool, own: number): HeldPermit | null {
   let most: ReadonlySet<HeldPermit> = new Set();
   for (const { claimed } of tenants.values()) if (claimed.size > most.size) most = claimed;

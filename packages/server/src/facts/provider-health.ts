@@ -1,8 +1,8 @@
 /**
  * Whether cells can be made now. The answer may change after the start: a runtime may vanish, or a host may run out of a
- * resource. Every preparation of a cell is evidence. After a failed preparation, a trial cell of the same language is made in the
- * usual pack and, if that fails, a trial cell of another language. So one broken pack does not count as a broken host, the
- * service knows if cells of one language alone fail, and a service without jobs notices when the host is repaired.
+ * resource. Every preparation of a cell is evidence. After a failed preparation, a trial cell of the same language is made in
+ * the usual pack and, if that fails, a trial cell of another language. So one broken pack does not count as a broken host,
+ * the service knows if only the cells of one language fail, and a service without jobs notices when the host is repaired.
  */
 import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import type { Cells } from '../job/execute/cells.ts';

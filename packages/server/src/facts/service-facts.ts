@@ -178,8 +178,8 @@ function offered([first, ...more]: readonly ProviderFacts[]): Pick<
 }
 
 /**
- * Whether programs can be run for the tasks of this node. A node that runs none itself, but takes submissions, needs an
- * executor. A node that does neither needs no cells.
+ * Whether programs can be run for the tasks of this node. A node that accepts submissions but runs no programs needs
+ * another node that runs them. A node that does neither needs no cells.
  */
 function hasCells({ config, cells, others }: FactsOptions): boolean {
   if (cells !== null) return cells.health.isWhole();

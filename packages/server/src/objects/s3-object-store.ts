@@ -8,7 +8,7 @@ const transferMilliseconds = 30_000;
 const briefMilliseconds = 10_000;
 /** Pauses before the second and the third try of an operation. A later try may succeed. */
 const pausesMilliseconds = [200, 1000];
-/** The largest answer without an object: an error in XML. */
+/** The most bytes of an answer that contains no object. It may contain an error in XML. */
 const errorBytesMax = 64 * 1024;
 
 export function openS3(place: S3Place): ObjectStore {
@@ -25,7 +25,7 @@ export function openS3(place: S3Place): ObjectStore {
       if (!isSuccess(answer)) throw refusalOf(answer);
     },
     async get(key, bytesMax) {
-      // An error may be longer than the object.
+      // The answer may be an error, which may be longer than the object.
       const bound = Math.max(bytesMax, errorBytesMax);
       const answer = await ask({ method: 'GET', milliseconds: transferMilliseconds, bytesMax: bound }, key);
       if (!isSuccess(answer)) throw refusalOf(answer);
