@@ -79,7 +79,7 @@ test('if one change of a group fails, the commit fails and none is stored', asyn
   expect(await notes()).toEqual([]);
 });
 
-test('a change after a group is sent alone, even if the group threw an error', async () => {
+test('a change that follows a group is sent by itself, even if the group threw an error', async () => {
   await session.execute({ sql: 'delete from notes', parameters: [] });
   expect(() =>
     session.together(() => {

@@ -43,7 +43,7 @@ function makeCertificate(name: string, { subject, authority: by, more = [] }: Ce
   openssl('x509', '-req', '-in', `${name}.csr`, ...signed, '-out', `${name}.pem`);
 }
 
-/** One role of the server is only let in with a certificate of its name; the password is asked for, too. */
+/** One role of the server is let in only with a certificate of its name. It must give its password, too. */
 function makeRules(): void {
   writeFileSync(
     file('pg_hba.conf'),

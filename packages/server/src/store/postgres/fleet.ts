@@ -226,7 +226,7 @@ export class PostgresFleet implements OpenFleet {
     this.#storedFacts = text;
   }
 
-  /** Removes the next nodes whose leases are over, and then looks again at once; else when a lease may be over. */
+  /** Removes the next nodes whose leases are over. Looks again at once if it did, else when a lease may be over. */
   async #watch(session: Session, leases: readonly LeaseRow[]): Promise<void> {
     const over = leases.filter(({ lease_ms }) => lease_ms < 0).map(({ node }) => node);
     const left = leases.flatMap(({ lease_ms }) => (lease_ms < 0 ? [] : lease_ms + leaseOverMilliseconds));

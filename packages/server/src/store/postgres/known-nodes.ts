@@ -1,7 +1,7 @@
 /**
- * One node's knowledge about the others. A beat reads the nodes that changed since the last beat, a few nodes in turn, and the
- * leases of the few nodes with the next numbers: the same number of rows however many nodes there are. The nodes in turn show
- * what is not recorded as a change: the work of each node.
+ * One node's knowledge about the others. A beat reads the nodes that changed since the last beat, a few nodes in turn,
+ * and the leases of the few nodes with the next numbers: the same number of rows however many nodes there are. Nodes
+ * are read in turn because one thing is not recorded as a change: the work of each node.
  */
 import type { ExecutorFacts, LiveNode, NodeFacts } from '../fleet.ts';
 import { leaseSeconds } from './lease.ts';

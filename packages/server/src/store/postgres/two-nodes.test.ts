@@ -362,7 +362,7 @@ test('followers on another node hear of new events, and of an answer to a call, 
   one.fleet?.tell('last', other.fleet?.node ?? 0);
   await expect.poll(() => heard.at(-1)).toBe('last');
   expect(heard).toHaveLength(4);
-  // The messages carry what was added. The two about the answer, one for each topic, carry the same.
+  // The messages carry what was added. Two of them are about the answer, one for each topic, and carry the same.
   const [asked, answered] = (await other.events({ key, after: 2, limit: 9 }))?.events ?? [];
   const rows = additions.flatMap(({ events }) => events);
   const read = rows.map(({ data, ...event }) => ({ ...event, data: JSON.parse(data) as unknown }));

@@ -9,7 +9,7 @@ test('a change that a server crash undid is known as undone, even when the serve
   const committed = await writing.begin(await writing.current(), []);
   await (await writing.current()).commit();
   const undone = await writing.begin(await writing.current(), []);
-  // The server keeps a transaction before its commit in its memory alone.
+  // Until the commit, the server keeps a transaction only in its memory.
   await server.kill();
   await server.start();
   await writing.drop();
@@ -22,7 +22,7 @@ test('a change that a server crash undid is known as undone, even when the serve
   expect(await writing.outcomeOf(undone)).toBe('aborted');
 });
 
-test('a change is known to be committed, undone, or, while its session is not over, in progress', async () => {
+test('a change is known as committed or undone, or as in progress while its session is not over', async () => {
   await using server = await startPostgres();
   await using writing = await WritingSession.open(server.url, {});
   const session = await writing.current();

@@ -31,20 +31,20 @@ export interface Connection extends Disposable {
   readonly db: StoreDatabase;
 }
 
-/** Opens a file that exists for writing. */
+/** Opens an existing file for writing. */
 export function openForWriting(path: string): Connection {
   const connection = connect(path, { readOnly: false });
   const { database } = connection;
   database.exec('pragma journal_mode = wal');
   database.exec('pragma synchronous = full');
   database.exec('pragma wal_autocheckpoint = 0');
-  // Sorts, and the changes that a statement may have to undo, make no file of their own.
+  // Sorted rows, and the changes that a statement may have to undo, are kept in memory and make no file of their own.
   database.exec('pragma temp_store = memory');
   database.exec(`pragma journal_size_limit = ${walBytesKept}`);
   return connection;
 }
 
-/** Opens a file that exists for reading. */
+/** Opens an existing file for reading. */
 export function openForReading(path: string): Connection {
   return connect(path, { readOnly: true });
 }

@@ -12,7 +12,7 @@ import { type OlderNode, stepsLeft } from './schema-state.ts';
 import { type NextStep, type PostgresStep, rangeOf, STEPS } from './steps.ts';
 import { oneAtATime, type Try, tryStep } from './take-step.ts';
 
-/** How long a start retries a step that did not get its locks, and the pause between two tries. */
+/** How long a start retries a step that did not get its locks, and how long it pauses between two tries. */
 const busyMillisecondsMax = 60_000;
 const pauseMilliseconds = 200;
 
@@ -43,7 +43,7 @@ export async function migrate(
 async function take(session: Session, step: NextStep, instance: string | null): Promise<void> {
   const begunAt = performance.now();
   for (;;) {
-    // A node that was cut off from the database has the time to come back, as with a beat.
+    // Dead nodes stay for the time of a lease, as with a beat: one that was cut off from the database may come back.
     const removesDead = performance.now() - begunAt > leaseSeconds * 1000;
     const tried = await tryStep(session, step, { instance, removesDead }).catch((thrown: unknown) => busyOf(thrown));
     if (!(tried instanceof StoreError)) {

@@ -27,7 +27,7 @@ export interface PostgresStep extends Step {
 /** The steps in the order of their names. No step is ever removed, or added before another: its place gives its number. */
 export const STEPS: readonly PostgresStep[] = [{ name: '0004-store', kind: 'expand', sql: createTables }];
 
-/** Raises the version of the oldest code, so that code of the commit taken over cannot start: it would not find its steps. */
+/** Raises the version of the oldest code. Code of the commit taken over then cannot start: it would miss its steps. */
 const raiseOldest = `update schema_state set oldest_code = ${firstVersion};\n`;
 const addKey = `alter table schema_state add column ${messageKey};\n`;
 

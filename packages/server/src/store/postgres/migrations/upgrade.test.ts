@@ -131,7 +131,7 @@ test('rows are converted while older nodes run, and the old form is removed afte
   expect(await progress()).toBeNull();
 });
 
-/** Makes the tables first, as a node that is now gone. */
+/** Lets a node make the tables and end, and then fills them. */
 async function manyJobsIn(fill: () => Promise<void>): Promise<void> {
   await (await node('first'))[Symbol.asyncDispose]();
   await fill();

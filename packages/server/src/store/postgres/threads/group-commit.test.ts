@@ -77,7 +77,7 @@ test('the outcome of a commit without an answer is looked up once the database a
   using proxy = await proxyTo(own.href);
   const store = await opened(proxy.url);
   const key = await runJob(store);
-  // New sessions are refused changes, as by a server that is not the primary yet.
+  // New sessions cannot change anything, as on a server that is not the primary yet.
   await operate('alter database switched_over set default_transaction_read_only = on', writable);
   const before = proxy.connections;
   proxy.cut();

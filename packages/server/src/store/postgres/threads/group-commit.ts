@@ -92,7 +92,7 @@ export class GroupCommit {
     const again = progress.group.splice(0);
     progress.again = again;
     const tenants = new Set([...again, ...waiting.slice(0, groupCommandsMax)].flatMap(tenantsOf));
-    // If `begin` fails, a later query fails, too.
+    // The error of `begin` is not needed: if `begin` fails, a later query fails, too.
     const begun = this.#writing.begin(session, [...tenants]).catch(() => undefined);
     const closesAt = performance.now() + groupMillisecondsMax;
     // Calls that arrive meanwhile take part if the rows of their tenants are locked already.
@@ -115,7 +115,7 @@ export class GroupCommit {
     if (failure !== null) throw failure;
   }
 
-  /** Sends the messages in the answers to the other nodes. They are for other nodes alone, and do not go back to the callers. */
+  /** Takes the messages out of the answers and sends them to the other nodes. The callers do not get them. */
   #tell({ answers, change }: Progress, session: Session): void {
     const told: Message[] = [];
     for (const answer of answers) {
@@ -138,7 +138,7 @@ export class GroupCommit {
 
   /**
    * Makes each change of a failed group in its own transaction; nothing of the group is stored. All changes are refused
-   * only if no session is left. Even damage may concern one row that the other changes do not touch.
+   * only if no session is left: even damage may concern only a row that the other changes do not touch.
    */
   async #eachAlone({ group }: Progress, error: StoreError): Promise<Answer[]> {
     try {
@@ -153,7 +153,7 @@ export class GroupCommit {
   }
 
   /**
-   * Whether the transaction of a session that was given up is committed. Until the database tells, other changes are refused.
+   * Whether a transaction whose session was given up is committed. Until the database tells, other changes are refused.
    *
    * @throws StoreError `io` if the database does not answer in time
    */

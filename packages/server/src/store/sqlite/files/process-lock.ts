@@ -38,7 +38,7 @@ export class ProcessLock implements Disposable {
   static holderOf(path: string): number | null {
     const found = statSync(path, { throwIfNoEntry: false });
     if (found === undefined) return null;
-    // The device as `major:minor`, from glibc's form of the number: another file system may have the same inode.
+    // Another file system may have this inode, so the device counts, too: `major:minor`, from glibc's number.
     const { dev, ino } = found;
     const device = [(dev >> 8) & 0xfff, dev & 0xff].map((part) => part.toString(16).padStart(2, '0')).join(':');
     const locks = readFileSync('/proc/locks', 'utf8').split('\n');
@@ -61,7 +61,7 @@ function inodeOf(path: string): number | null {
 function locked(path: string): DatabaseSync | null {
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
-    // Nothing is ever written, and no journal must be left beside the file. A defensive connection refuses `off`.
+    // Nothing is written, and no journal must be left beside the file. Defensive connections refuse the mode `off`.
     database.exec('pragma journal_mode = memory; begin exclusive');
     return database;
   } catch (thrown) {

@@ -44,7 +44,7 @@ export class GroupCommit {
   async take(waiting: Call[]): Promise<Answer[]> {
     this.#hasLagged = waiting.every(this.#isLagging);
     if (!this.#hasLagged) return await this.#takeOnce(waiting, groupCommandsMax);
-    // The log stays whole: SQLite syncs it where it starts again, and before pages are moved.
+    // The log stays whole in this mode, too: SQLite syncs it when it starts again, and before pages are moved.
     this.#database.exec('pragma synchronous = normal');
     try {
       return await this.#takeOnce(waiting, waiting.length);
