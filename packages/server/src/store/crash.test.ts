@@ -138,9 +138,9 @@ const LOST: readonly [string, (log: Buffer, marked: number) => Buffer][] = [
   ['cut by one frame', (log, marked) => log.subarray(0, 32 + (marked - 1) * FRAME)],
   ['of which one bit has turned', (log, marked) => withTurnedBit(log, middleOf(marked))],
 ];
-/** A page of 4 KiB and its header. */
+/** The size of a frame: a page of 4 KiB and its header. */
 const FRAME = 4096 + 24;
-/** The middle of these frames. Frames from before the log started again may follow them. */
+/** An offset in the middle one of this many frames. Frames from before the log started again may follow them. */
 const middleOf = (frames: number) => 32 + Math.floor(frames / 2) * FRAME + 100;
 
 function withTurnedBit(log: Buffer, at: number): Buffer {

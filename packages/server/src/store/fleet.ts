@@ -95,11 +95,11 @@ export interface Fleet extends FleetCommands {
    * A node tells itself nothing.
    */
   tell(topic: string, to: number | 'followers'): void;
-  /** The messages to the followers of topics; none if there is no other node. A change sends them right behind its commit. */
+  /** The messages to the followers of topics; none without another node. A change sends them right after its commit. */
   toFollowers(...topics: readonly string[]): readonly Message[];
   /**
-   * Follows the messages of a topic until disposed. When the store has registered the follower, listeners hear the topic once,
-   * because a message may have been sent earlier.
+   * Follows the messages of a topic until disposed. Once the store has registered the follower, listeners are told of
+   * the topic once, because a message may have been sent before that.
    */
   follow(topic: string): Disposable;
   listen(listener: FleetListener): void;

@@ -39,7 +39,7 @@ export interface StoreAdapter extends DialectAdapter {
   lists(query: BoundQuery): readonly (readonly unknown[])[] | Promise<readonly (readonly unknown[])[]>;
   /** Runs a query that yields no rows. Its failure may be thrown by a later call. */
   send(query: BoundQuery): void;
-  /** Runs everything that `sends` sends, in one piece if a query on its own costs a round trip. */
+  /** Runs everything that `sends` sends. If a query on its own costs a round trip, all is sent in one piece. */
   together(sends: () => void): void;
 }
 

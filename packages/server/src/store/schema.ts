@@ -291,7 +291,7 @@ export interface LogEntryTable extends JobKeyColumns {
 /** The promise of a job, made when it was accepted. */
 export interface JobPromiseTable extends JobKeyColumns {
   answer_by: string;
-  /** The time of the next statement that the job still waits, unless the log has the result. Null once the log has it. */
+  /** When the next pending statement is due, unless the log has the result. Null once the log has the result. */
   due_at: string | null;
   /** The id of the key that signed. Like `envelope`, it is null until the promise is signed. */
   key_id: string | null;

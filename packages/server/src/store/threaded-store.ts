@@ -53,7 +53,7 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
     const opened = (await options.openFleet?.((await writes.node()) ?? 0)) ?? null;
     const fleet = opened === null ? null : Object.assign(opened, commandsOf(writes, reads));
     opening.move();
-    // If the store itself was closed, the fleet has been closed before, and this has no effect.
+    // If the store itself was closed, the fleet was closed before it, and this call has no effect.
     const ended = () => fleet?.end(new StoreError('unavailable', 'the store has ended'));
     void writer.ended.then(() => reader[Symbol.asyncDispose]()).then(ended);
     void reader.ended.then(() => writer[Symbol.asyncDispose]()).then(ended);

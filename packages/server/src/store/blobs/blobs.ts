@@ -173,7 +173,7 @@ async function sizesHeld(db: StoreDatabase, tenant: string): Promise<{ uploads: 
   return { uploads: 0, bytes: Number((await selectHeldBytes.first(db, { tenant }))?.bytes ?? 0) };
 }
 
-/** Whether room is missing: null if not, `blobs` if there is room without the reserved room, else `kept blobs`. */
+/** Null if there is room; `blobs` if there would be room without the reserved room; else `kept blobs`. */
 export async function lackOfRoom(
   db: StoreDatabase,
   tenant: string,

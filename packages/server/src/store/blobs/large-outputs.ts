@@ -12,7 +12,7 @@ import type { StoreDatabase } from '../schema.ts';
 import { type BlobKey, deleteBlob, insertUpload, nameBlob, useBlob } from './blobs.ts';
 import { copyNameOf, roomOf } from './blobs-named.ts';
 
-/** Only a specification that asks for large outputs has this text: in a JSON string, its quotes would be escaped. */
+/** Only a specification that asks for large outputs has this text. In a string, JSON would escape the quotes. */
 const ASKING = '"large_outputs":{';
 
 const insertOutput = insertOf('large_outputs', [...JOB, 'position', 'path', 'size_bytes', 'sha256', 'blob_id']);

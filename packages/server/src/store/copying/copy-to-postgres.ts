@@ -24,7 +24,7 @@ export interface CopyOptions extends Pick<OpenStoreOptions, 'dataDir' | 'databas
   readonly onProgress?: (progress: CopyProgress) => void;
 }
 
-/** The copy's content of a table. Both sides have these rows, with this digest. */
+/** How many rows of a table were copied, and their digest, which is the same on both sides. */
 export interface CopiedSum extends TableSum {
   readonly table: string;
 }

@@ -12,7 +12,7 @@ export type RegisteredKey = Readonly<Omit<SigningKeyTable, 'since'>>;
 
 const insertKey = insertNew('signing_keys', ['key_id', 'public_key_pem']);
 
-/** Stores a key as older than all present keys, so that the last key stays the one that signs. */
+/** Stores a retired key as older than all stored keys, so that the last key stays the one that signs. */
 const insertRetired = insertNew('signing_keys', ['key_id', 'public_key_pem'], {
   since: sql<string>`coalesce((select min(since) from signing_keys), now()) - interval '1 millisecond'`,
 });
@@ -59,8 +59,8 @@ export async function registerKey(
 }
 
 /**
- * A key of a living node that this node does not replace; null if there is none. A node's last key counts until the node
- * signs with its next key: after a rotation another node may start first. A key that was itself replaced replaces no other key.
+ * A living node's key that this node does not replace; null if there is none. The last key of a node counts until the
+ * node signs with its next one: after a rotation, another node may start first. A replaced key replaces no other key.
  */
 async function foreignKey(
   db: StoreDatabase,

@@ -76,7 +76,7 @@ export function insertEvents(db: StoreDatabase, { rows, runs }: LinkedEvents): v
   insertRun.sendEach(db, runs);
 }
 
-/** Links events to the tail of a job's chain, stores them and moves the tail. `also` sends changes to store with them. */
+/** Links events to the tail of a job's chain, stores them and moves the tail. `also` can send changes with them. */
 export function extendChain(
   db: StoreDatabase,
   job: ChainedJob,
@@ -100,7 +100,7 @@ export function eventsToFollow({ rows, runs }: LinkedEvents, isFollowed: boolean
   return rows;
 }
 
-/** The messages about a change, with what it added if followers may get that without a read. */
+/** The messages about a change. They carry what the change added, if followers may get it without a read. */
 export function telling({ tells = [] }: Telling, linked: LinkedEvents, answer?: GivenAnswer): readonly Message[] {
   const { tenant, job_id } = linked.tail;
   const events = eventsToFollow(linked, true);
@@ -124,7 +124,7 @@ export async function append(db: StoreDatabase, input: AppendInput): Promise<App
   return { isStored: true, toFollow: eventsToFollow(linked, input.isFollowed ?? false), tells: telling(input, linked) };
 }
 
-/** Adds rows for the calls of tools that can be answered; part of the transaction that stores their events. */
+/** Adds rows for the calls that the service did not refuse; part of the transaction that stores their events. */
 function noteCalls(db: StoreDatabase, parts: readonly HistoryPart[], rows: readonly EventTable[]): void {
   const calls = parts.flatMap((part) => ('kind' in part && part.kind === 'tool_call' ? [part.data] : []));
   if (calls.length === 0) return;

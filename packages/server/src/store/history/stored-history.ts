@@ -85,7 +85,7 @@ export function* eventsInRange({ job_id, after, until }: HistoryRange, run: Stor
   }
 }
 
-/** The runs of a whole history, in which `rows` events have a row of their own. */
+/** The runs of a whole history. `rows` is how many of its events have a row of their own. */
 export async function storedRuns(db: StoreDatabase, range: HistoryRange, rows: number): Promise<readonly StoredRun[]> {
   return rows < range.until - range.after ? (await Array.fromAsync(runPages(db, range))).flat() : [];
 }

@@ -40,7 +40,7 @@ export interface ProductAsked extends JobKey, Pick<RequestedSpec, 'language' | '
   readonly key: string | null;
 }
 
-/** A product, and the input file with the product in the job that starts it. */
+/** A product, and the input file that contains it in the job that starts the product. */
 export interface BuiltProduct {
   readonly product: StoredProduct;
   readonly file: StoredFile;

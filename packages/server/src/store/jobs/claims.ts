@@ -44,7 +44,7 @@ const selectTaken = prepared((db, { node }: { node: number }) =>
 const deleteClaim = deleteBy('claims', JOB);
 const deleteClaimOf = deleteBy('claims', [...JOB, 'node']);
 
-/** Deletes claims of gone nodes. A running job keeps its claim until its end, so it is found again if the ending node dies. */
+/** Deletes gone nodes' claims, except on running jobs: such a job is found again if the node that ends it dies. */
 const deleteOrphans = prepared((db) =>
   db
     .deleteFrom('claims')
@@ -53,8 +53,8 @@ const deleteOrphans = prepared((db) =>
 );
 
 /**
- * The text of a specification as PostgreSQL can read it. PostgreSQL reads no member of a JSON text in which any string has
- * U+0000, so this leaves out U+0000, and all escaped backslashes: one before `u0000` would look like the escape of U+0000.
+ * The text of a specification for PostgreSQL, which reads no member of a JSON text with U+0000 in a string. So U+0000
+ * is left out, and every escaped backslash, too: before `u0000`, it would look like the escape of U+0000.
  */
 const readableSpec = sql<string>`case when strpos(job_specs.requested_spec, '\\u0000') = 0 then job_specs.requested_spec
   else replace(replace(job_specs.requested_spec, '\\\\', ''), '\\u0000', '') end`;

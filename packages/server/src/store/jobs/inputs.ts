@@ -101,12 +101,12 @@ interface EarlierOutput extends ResolvedOutput {
   readonly size_bytes: number;
 }
 
-/** The submission of a key; null if there was none. */
+/** The earlier submission with this key; null if there was none. */
 export async function submissionOfKey(db: StoreDatabase, key: { tenant: string; key: string }) {
   return await selectEarlier.first(db, key);
 }
 
-/** The outputs that the earlier job of a key was given, as they were looked up then. */
+/** The outputs that the earlier job with this key was given, as they were looked up then. */
 async function outputsOfKey(
   db: StoreDatabase,
   key: { tenant: string; key: string },
@@ -125,7 +125,7 @@ function outputsIn(stored: Pick<JobSpecTable, 'requested_spec' | 'evidence'>): r
   return files.filter(isOutput).map((file) => ({ ...file, size_bytes: sizes.get(file.path) ?? 0 }));
 }
 
-/** The bytes for which the same file stood in the earlier submission; null if that submission did not name the file. */
+/** The bytes that the earlier submission got for the same file; null if that submission did not name the file. */
 function asBefore(file: NamingFile, outputs: readonly EarlierOutput[]): Input | null {
   const found = outputs.find(({ path, from, blob }) => {
     if (path !== file.path || (file.blob !== undefined && file.blob !== blob)) return false;

@@ -117,15 +117,15 @@ async function chosenJobs(
       continue;
     }
     const slots = slotsOf(next.jobs[0]);
-    // A pair waits until both slots are free, and no later job overtakes it. If the node has fewer than two slots, the
-    // pair is chosen, and its end states the reason.
+    // A pair waits until two slots are free, and no later job overtakes it. On a node with fewer than two slots, the
+    // pair is chosen all the same: it ends without running, and its end states the reason.
     if (slots > left && choice.slots >= PAIR_SLOTS) break;
     const [job] = takeTurn(next);
     if (job !== undefined) jobs.push(job);
     tests -= job?.is_test ?? 0;
     left -= slots;
   }
-  // Once no further test may run, tests are skipped above, so some may still be in the queue.
+  // If no further test may run, the loop above skips tests, so some may still be in the queue.
   const isEmpty = tests > 0 && contenders.every((contender) => contender.jobs?.length === 0);
   return { jobs, isEmpty, tenants };
 }
@@ -200,7 +200,7 @@ export function dequeue(db: StoreDatabase, key: JobKey): void {
   leftQueue.send(db, key);
 }
 
-/** When the oldest queued job was accepted: the oldest among each waiting tenant's oldest. */
+/** When the oldest queued job was accepted. It is found among the oldest job of each waiting tenant. */
 export async function oldestQueuedAt(db: StoreDatabase): Promise<string | null> {
   const oldest: string[] = [];
   for (const { tenant } of await waitingTenants(db)) {

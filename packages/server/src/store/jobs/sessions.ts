@@ -52,7 +52,7 @@ function inserted(db: StoreDatabase, row: SessionTable) {
   });
 }
 
-/** Begins a session. Fails if another node began it meanwhile: a tenant's row is locked only once the tenant has a job. */
+/** Begins a session. Fails if another node has begun it: before a tenant's first job, the tenant has no row to lock. */
 const beginSession = prepared(inserted);
 
 /** Moves a session, and makes its row again if retention has removed the row. */
@@ -101,8 +101,8 @@ export async function removeSession(db: StoreDatabase, key: SessionKey): Promise
 }
 
 /**
- * Whether the job begins a session, or why it cannot be a step. Only one step is accepted after each step. Null if the job is in
- * no session.
+ * Whether the job begins a session, or why it cannot be a step. After each step, only one next step is accepted. Null
+ * if the job is in no session.
  */
 export async function stepOf(
   db: StoreDatabase,

@@ -9,7 +9,7 @@ import type { JobKey } from '../records/rows.ts';
 import { nameOfJob } from '../records/rows.ts';
 import { Kept } from './kept.ts';
 
-/** The most characters of output in a short result, and in one that a caller waits for: as many as a stream may record. */
+/** The most characters of output in a short result; if a caller waits for it, as many as a stream may record. */
 const charsMax = 32 * 1024;
 const awaitedCharsMax = 2 ** 20;
 /** Characters of all kept results together: a few long ones, or thousands of jobs that write a line. */
@@ -17,7 +17,7 @@ const charsKeptMax = 4 * 2 ** 20;
 /** The part of a long text that shows whether it has many more characters in JSON. */
 const sampleChars = 4096;
 
-/** The members of a result that come from the job's row, and whether a caller waits for it. */
+/** The members of a result that come from the job's row, and whether a caller waits for the result. */
 export interface Ended
   extends Pick<FoldedResult, 'job_id' | 'status' | 'exit_code' | 'duration_ms' | 'truncated' | 'large_outputs'> {
   readonly isAwaited?: boolean;
@@ -60,7 +60,7 @@ function isSpelledLonger(text: string): boolean {
   return text.length > sampleChars && JSON.stringify(text.slice(0, sampleChars)).length > 2 * sampleChars;
 }
 
-/** The short results of the jobs that ended last, by their owner's key. */
+/** The short results of the jobs that ended last, by the keys of these jobs. */
 export class ShortResults {
   readonly #kept: Kept<JsonText<FoldedResult>>;
 

@@ -196,8 +196,8 @@ export async function reopenLog(
 }
 
 /**
- * Closes the log of a copied store until the next tree is opened. The last head of the log stays served. No version of the
- * service can continue a log without leaves, because the hash of leaf 0 is already stored.
+ * Closes the log of a copied store until the next tree is opened; its last head stays served. The log then has size 0
+ * but keeps its hashes, so any version that tries to add a leaf fails: the hash of leaf 0 is already there.
  */
 export async function closeLog(db: StoreDatabase): Promise<boolean> {
   return (await emptyState.run(db, STATE)) > 0;

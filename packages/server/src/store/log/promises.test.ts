@@ -110,7 +110,7 @@ test('a job that waits gets a new statement at each given time, and a logged job
   expect(await draw(300)).toBe(0);
 });
 
-test('a statement that a job waits is made only after its promise is signed, and even if the job has no leaf', async () => {
+test('a pending statement is made only after its promise is signed, and even if the job has no leaf', async () => {
   const key = await accepted({ promise: { due_at: at(400), answer_by: at(410) } });
   expect(await draw(400)).toBe(0);
   await storePromises(db, { promises: [{ ...key, key_id: KEY_ID, envelope: envelope('p') }] });
@@ -120,7 +120,7 @@ test('a statement that a job waits is made only after its promise is signed, and
   expect(await draw(400)).toBe(1);
 });
 
-test('a statement that a job waits becomes a leaf, and the job is kept until then', {
+test('a pending statement becomes a leaf, and its job is kept until then', {
   tags: ['Promise-6'],
 }, async () => {
   await sequenced();

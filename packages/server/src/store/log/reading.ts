@@ -26,7 +26,7 @@ const selectCounts = selectBy('log_state', ['state_id'], ['host', 'tree', 'size'
 const countWaiting = countBy('log_entries', [], { where: { position: null } });
 const countWaitingPending = countBy('log_pending', [], { where: { position: null }, also: sql`leaf_hash is not null` });
 
-/** The hash of each range of a proof, all of whose leaves have a position. */
+/** The hashes of the ranges of a proof. All leaves in these ranges have a position. */
 export async function logRanges(db: StoreDatabase, ranges: readonly LeafRange[]): Promise<readonly Hash[]> {
   const hashes = new Map<string, Hash>();
   for (const node of ranges.flatMap(nodesOf)) hashes.set(nameOf(node), await hashOfNode(db, node));

@@ -182,7 +182,7 @@ const selectArtifactObject = prepared((db, key: JobKey & { readonly path: string
     .where(hasKey('artifacts', [...JOB, 'path'], key)),
 );
 
-/** Contents in their rows that have at least `bytesMin` bytes, and at least `movedBytesMin`: at most `limit` of each kind. */
+/** Contents that lie in their rows, with at least `bytesMin` and `movedBytesMin` bytes; at most `limit` of a kind. */
 export async function contentsHere(db: StoreDatabase, large: Large): Promise<readonly ContentKey[]> {
   const artifacts = await largeArtifacts.all(db, large);
   const results = await largeResults.all(db, large);

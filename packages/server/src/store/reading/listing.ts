@@ -54,8 +54,8 @@ interface LabelAsked {
 }
 
 /**
- * A page of one label in the order of a list. The language is looked up for each job: one query reads past the jobs that are
- * left out. Separate queries, each for a few jobs, would be thousands.
+ * A page of one label in the order of a list. One query looks up the language of each job, and reads past the jobs that
+ * it leaves out. Separate queries, each for a few jobs, could be thousands of queries.
  */
 function ofLabel(db: StoreDatabase, { tenant, created_at, job_id, limit, label, language }: Range & LabelAsked) {
   return db

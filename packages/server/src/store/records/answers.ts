@@ -42,7 +42,7 @@ export type AdmitResult =
 /** A chosen job, with the JSON text of its submission; null if the submission is too long and must be read separately. */
 export interface ChosenJob extends QueuedJob {
   readonly requested_spec: string | null;
-  /** The interactor's job if there are two. */
+  /** The interactor's job; absent if the chosen job is not one of a pair. */
   readonly peer?: ChosenJob;
 }
 
@@ -108,7 +108,7 @@ export type CancelResult =
 
 export type ToolAnswerResult =
   | { readonly kind: 'not_found' }
-  /** The job has no such call, or the service refused it. */
+  /** The job has no such call, or the service refused the call. */
   | { readonly kind: 'no_call' }
   | { readonly kind: 'not_allowed' }
   | { readonly kind: 'ended' }
@@ -134,7 +134,7 @@ export type OpenToolCalls =
       readonly hasEnded: boolean;
     };
 
-/** An answer that was stored, with the program's number of its call. */
+/** A stored answer to a call, with the number that the program gave the call. */
 export interface GivenAnswer {
   readonly answer_seq: number;
   /** The number of the answer before it in the same job; 0 for the first. */

@@ -21,7 +21,7 @@ export interface GradingAdmission extends GradingKey {
   readonly tests: readonly GradingPart[];
   /** The names by which the grading's blobs are found: uploads, and copies of outputs. */
   readonly blobs: readonly string[];
-  /** The digests of blobs copied to where no caller can name them. The uploads are removed if nobody else uses them. */
+  /** Digests of uploads that were copied where no caller can name them. Uploads that nobody else uses are removed. */
   readonly held: readonly string[];
   readonly idempotency: { readonly key: string; readonly spec_sha256: string } | null;
   readonly queueMax: number;
@@ -61,7 +61,7 @@ export interface ProgramEnd extends GradingKey {
   readonly status: Exclude<ProgramStatus, 'waiting'>;
   /** The end of the program's judge, which is recorded with the program's end. Absent if the program ends without a judge. */
   readonly job?: GradedEnd;
-  /** The names of files that were kept for its judge, which nobody needs any more. */
+  /** The names of files that were kept for the program's judge and that nobody needs any more. */
   readonly held: readonly string[];
   /** The members of the program's JSON for its owner that the program's end changes. */
   readonly ended: string;

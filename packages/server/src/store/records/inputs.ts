@@ -48,7 +48,7 @@ export interface AdmitInput extends JobKey {
 export interface PromiseTimes {
   /** The time by which the log answers. */
   readonly answer_by: string;
-  /** The time of a statement that the job still waits, a little before the log must answer. */
+  /** When to state that the job still waits: a little before the log must answer. */
   readonly due_at: string;
 }
 
@@ -118,7 +118,7 @@ export type OutputGroup = readonly [stream: StreamName, timestamp: string, lengt
 /** A part of a history that is to be stored. */
 export type HistoryPart = EventBody | OutputRun;
 
-/** A finishing stage's facts; the store adds what only the terminal transaction can know. */
+/** What is known when a job's work is over; the store adds what only the terminal transaction can know. */
 export interface FinishInput extends JobKey {
   readonly status: TerminalStatus;
   readonly terminal_reason: TerminalReason;
@@ -203,7 +203,7 @@ export interface TextExtentInput extends EventsInput {
   readonly kind: LongTextKind;
 }
 
-/** The text of an extent from the event after `after`. */
+/** Asks for a piece of a text whose extent is known: the piece that follows the event `after`. */
 export type TextPieceInput = Omit<TextExtentInput, 'limit'> & Pick<TextExtent, 'from' | 'until'>;
 
 export interface ArtifactPieceInput {

@@ -65,7 +65,7 @@ export type ListPlace = Pick<JobRow, 'created_at' | 'job_id'>;
 /** The facts that the dispatcher needs to choose a job. */
 export type QueuedJob = Readonly<QueueTable>;
 
-/** How many slots a pair takes, which is two jobs whose programs talk to each other. */
+/** How many slots a pair takes. A pair is two jobs whose programs talk to each other. */
 export const PAIR_SLOTS = 2;
 
 /** A job that a process left `running`. */
@@ -102,7 +102,7 @@ export type StoredBlobRow = Readonly<Pick<BlobTable, 'blob_id' | 'size_bytes'>>;
 /** The key of an object of a tenant. */
 export type ObjectKey = Readonly<Pick<ObjectTable, 'tenant' | 'object_id'>>;
 
-/** An object as it is found and checked: the digest and the size are those of its bytes. */
+/** The facts by which an object is found and checked, among them the digest and the size of its bytes. */
 export type StoredObject = Readonly<Omit<ObjectTable, 'state' | 'changed_at'>>;
 
 /** An event as it is stored. `data` is JSON text. */

@@ -33,7 +33,7 @@ const answerOf = (key: JobKey, seq: number, changes: object = {}) => ({
   ...changes,
 });
 
-/** The calls that a principal who may answer finds open. */
+/** The open calls, as they are shown to a principal that may answer. */
 async function openCalls(store: Store, key: JobKey, after = 0): Promise<OpenToolCall[]> {
   const found = await store.openToolCalls({ ...key, after, principal: 'alice' });
   return JSON.parse(found.kind === 'calls' ? found.calls : '[]') as OpenToolCall[];
