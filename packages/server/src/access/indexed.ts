@@ -14,7 +14,7 @@ const INDEX_BYTES = 9;
 const SECRET_BYTES = 32;
 const KEY = /^svc_([a-z0-9]{8,32})_([A-Za-z0-9_-]{43})$/;
 
-/** A new key, to be shown once, and the store's row of it. */
+/** A new key, to be shown once, with the identifier and the digest for its row in the store. */
 export function newKey(): { readonly key: string } & Pick<CredentialRow, 'credential_id' | 'secret_sha256'> {
   const credential_id = randomBytes(INDEX_BYTES).toString('hex');
   const secret = randomBytes(SECRET_BYTES).toString('base64url');

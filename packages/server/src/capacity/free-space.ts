@@ -44,8 +44,8 @@ export interface FreeSpaceReserve {
    */
   check(): void;
   /**
-   * How many jobs may be in flight so that each can write all that a job may write: 0 while the reserve is not free,
-   * else at least 1. Started jobs may use up the reserve.
+   * How many jobs may be in flight, if each is to have room for all that a job may write: 0 while the reserve is not
+   * free, else at least 1. Started jobs may use up the reserve.
    *
    * @throws ServiceError `internal` if the file system cannot be asked
    */

@@ -225,7 +225,7 @@ describe.skipIf(files.length === 0)('JSONTestSuite (skipped if its files are not
     await expect(parse(bytesOf(name))).rejects.toEqual(refused(''));
   });
 
-  test('has texts that may be accepted or refused; each of them always gets the same answer', async () => {
+  test('has texts that may be accepted or refused, and each such text always gets the same answer', async () => {
     const open = files.filter((name) => name.startsWith('i_'));
     const taken = [];
     for (const name of open) {

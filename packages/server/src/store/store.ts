@@ -19,7 +19,7 @@ export interface Store
     AsyncDisposable {
   /** The other nodes on this store; null if the store is for one process. */
   readonly fleet: Fleet | null;
-  /** Jobs that were left `running`. In a store for one process these are all running jobs, else those of nodes that are gone. */
+  /** Jobs that were left `running`: all running jobs in a store for one process, else those of gone nodes. */
   readonly runningJobs: Asked['runningJobs'];
   /** Queued jobs that this node is to run. In a store that nodes share, this node has claimed them when the call resolves. */
   readonly queuedJobs: Asked['queuedJobs'];

@@ -174,7 +174,7 @@ describe('a copy to PostgreSQL', () => {
   });
 });
 
-/** Values of a row in their order, bytes as text that an assertion can show. */
+/** The values of a row in the order of their columns. Bytes become text that an assertion can show. */
 function comparable(row: Record<string, unknown>): unknown[] {
   const values = Object.entries(row).sort(([one], [other]) => (one < other ? -1 : 1));
   return values.map(([, value]) => (value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value));

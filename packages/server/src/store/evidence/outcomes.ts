@@ -123,8 +123,8 @@ export async function finish(db: StoreDatabase, input: PackedFinish): Promise<Fi
 }
 
 /**
- * The JSON text of the members that a statement has beside the receipt; null if there are none. They are those of `also`,
- * the output of a canary, whose readers get the statement without the result, and the evidence of calls of tools.
+ * The JSON text of a statement's members beside the receipt; null if there are none. They are those of `also`, the
+ * output of a canary, whose readers get the statement without the result, and the evidence of calls of tools.
  */
 function alsoText(
   { tenant, also }: PackedFinish,

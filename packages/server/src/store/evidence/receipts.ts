@@ -25,7 +25,7 @@ export interface TerminalFacts {
 /** Counts over the stored events of a job, in the terminal transaction. */
 export interface StoredEventCounts {
   readonly stored: number;
-  /** Events of this hash version that carry their digest. */
+  /** How many events of this hash version carry their digest. */
   readonly hashed: number;
 }
 

@@ -94,7 +94,7 @@ export function extendChain(
   return linked;
 }
 
-/** Events for the followers of the job; null if nobody follows, or if the events have runs or are many. */
+/** Events for the followers of the job. Null if nobody follows, if there are many events, or if some are in runs. */
 export function eventsToFollow({ rows, runs }: LinkedEvents, isFollowed: boolean): readonly StoredEvent[] | null {
   if (!isFollowed || runs.length > 0 || rows.length > followedMax) return null;
   return rows;

@@ -17,12 +17,12 @@ export interface SpecDigestInput {
 }
 
 /**
- * SHA-256 over the canonical form of a specification with its defaults filled in and its limits as requested. So another JSON
- * form of the submission, or another ceiling, does not change the digest. Members that were added to the contract later are left
- * out if they are empty, so that keys from an older version still match. Labels are only for finding a job again, and count only
- * where they are signed. A file counts by its content, whether it was sent inline or uploaded before, and so does standard input.
- * `content` reads the bytes; the digest is null if the tenant lacks a blob that the specification names. `digests` needs no
- * bytes, so an output may have been removed since.
+ * SHA-256 over the canonical form of a specification with its defaults filled in and its limits as requested. So
+ * another JSON form of the submission, or another ceiling, does not change the digest. Members that were added to the
+ * contract later are left out if they are empty, so that keys from an older version still match. Labels count only
+ * where they are signed; otherwise they only help to find a job again. A file counts by its content, whether it was
+ * sent inline or uploaded before, and so does standard input. `content` reads the bytes; the digest is null if the
+ * tenant lacks a blob that the specification names. `digests` needs no bytes, so an output may have been removed since.
  */
 export async function specDigest(db: StoreDatabase, { interactor, ...input }: SpecDigestInput): Promise<string | null> {
   const program = await digestOf(db, input);

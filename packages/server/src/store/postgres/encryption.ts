@@ -62,7 +62,7 @@ function modeOf(given: URLSearchParams): Mode {
   return known;
 }
 
-/** The checks of the server. With a file of authorities, `require` is `verify-ca`, as in libpq. */
+/** How the server is checked. With a file of authorities, `require` means `verify-ca`, as in libpq. */
 function verifying(mode: Mode, rootFile: string | null): ConnectionOptions {
   if (mode === 'require' && rootFile === null) return { rejectUnauthorized: false };
   if (mode === 'verify-ca' && (rootFile === null || rootFile === SYSTEM))

@@ -2,8 +2,8 @@
  * The tables of a store on PostgreSQL: those of both kinds of store, and those that let several services share one store. Text is
  * compared by its bytes, independently of the collation of the database.
  *
- * Large columns hold contents that are compressed already, so the server does not try to compress them again. With `changed`, the
- * number of the transaction that changed a row last, a node reads only changed and dead nodes.
+ * Large columns hold contents that are compressed already, so the server does not try to compress them again. A node
+ * reads only changed and dead nodes, by the column `changed`: the number of the transaction that changed a row last.
  */
 import type { Spelling } from '../../migrations/tables/spelling.ts';
 import { tablesIn } from '../../migrations/tables/tables.ts';

@@ -60,7 +60,7 @@ export class SchemaUpkeep implements AsyncDisposable {
     const begunAt = performance.now();
     const tried = await oneAtATime(session, { waits: false }, async (): Promise<Try | 'complete'> => {
       const [step] = await stepsLeft(session, steps);
-      // Beats remove the rows of dead nodes.
+      // Dead nodes are not removed here, because beats remove their rows.
       return step === undefined ? 'complete' : await tryStep(session, step, { instance, removesDead: false });
     });
     this.#hasProblem = false;

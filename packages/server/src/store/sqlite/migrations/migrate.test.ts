@@ -237,7 +237,7 @@ describe('the jobs of v0.3', () => {
     const owed = (await store.outbox({ now: '2025-01-01T00:00:00.000Z', limit: 100 })).map((entry) => entry.job_id);
     const withdrawn = [umbrella('job_b2c3'), acme('job_c3d4'), acme('job_d4e5'), acme('job_e5f6')];
     for (const key of withdrawn) expect(await store.attestation({ key, part: 'envelope' })).toBeNull();
-    // The jobs are in the order in which they ended, those of v0.1 among them.
+    // The jobs are in the order in which they ended, and those of v0.1 have their places in this order.
     expect(owed).toEqual(['job_09', 'job_02', 'job_01', 'job_f0c1', ...withdrawn.map((key) => key.job_id)]);
   });
 
