@@ -31,7 +31,7 @@ const SYSTEM_PACKAGES = [
   { name: 'mmdebstrap', files: anyOf(COMMAND_DIRECTORIES, 'mmdebstrap') },
 ];
 
-/** The packages that compile the programs that start cells. A package of ours brings these programs. */
+/** The system packages that compile the programs that start cells. Our npm package brings these programs. */
 const COMPILER_PACKAGES = [
   { name: 'gcc', files: anyOf(COMMAND_DIRECTORIES, 'cc') },
   { name: 'libc6-dev', files: anyOf(HEADER_DIRECTORIES, 'stdio.h') },
@@ -101,7 +101,7 @@ function installFromBackports({ sources, preferences }) {
     aptGet('update', ...only, '-o', 'APT::Get::List-Cleanup=0', '--error-on=any');
     aptInstall('runsc');
   } catch (error) {
-    // A broken entry would disturb every later `apt-get update` of the operator.
+    // A broken entry that stayed would disturb every later `apt-get update` of the operator.
     for (const file of files) rmSync(file, { force: true });
     throw error;
   }

@@ -137,7 +137,7 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   // The dispatcher starts once the port is open: a start that fails must not have run a queued job.
   dispatcher.start();
   grading.start();
-  // Canaries wait for the digests: a job that names a canary has them, and would contradict a canary without them.
+  // Canaries wait for the digests: statements that name a canary have digests, so the canary must have them, too.
   void isBuildRead.then(() => {
     if (!stopping.signal.aborted) startCanaries();
   });

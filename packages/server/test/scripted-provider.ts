@@ -174,7 +174,7 @@ export class ScriptedProvider implements Provider {
   readonly ownMemMb = 0;
   readonly runtime_packs = [];
   readonly cells: ScriptedCell[] = [];
-  /** The posture of the next cell, perhaps later. */
+  /** Gives the posture of the next cell, at once or as a promise. */
   script: () => Posture | Promise<Posture> = () => readyPosture;
   /** Languages whose cells cannot be made. */
   readonly failing = new Set<Language>();

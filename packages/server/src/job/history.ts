@@ -85,7 +85,7 @@ export function createHistory(store: Store, nudges: Nudges, ownNudges: Pick<Nudg
       const isFollowed = nudges.isAwaited(`events ${input.job_id}`);
       const result = await store.answerToolCall({ ...input, isFollowed });
       if (result.kind !== 'taken') return result;
-      // The program gets the answer first, because it waits until then.
+      // The program gets the answer first, because the program waits for it.
       taken.get(input.job_id)?.push(result);
       ownNudges.send(`answers ${input.job_id}`);
       ownNudges.send(`events ${input.job_id}`);
@@ -150,7 +150,7 @@ function takenAnswers({ fleet }: Store, ownNudges: Pick<Nudges, 'send'>): TakenA
   return taken;
 }
 
-/** The answers to calls. They are read only if another node may have taken an answer of which this process did not hear. */
+/** The answers to calls. They are read only if another node may have taken an answer that this process missed. */
 async function* answersOf({ store, nudges, key, signal, taken }: Follow & { readonly taken: TakenAnswers }) {
   const own: GivenAnswer[] = [];
   let after = 0;
@@ -165,7 +165,7 @@ async function* answersOf({ store, nudges, key, signal, taken }: Follow & { read
       const answers = isRead ? await store.toolAnswers({ ...key, after }) : known;
       after = answers.at(-1)?.answer_seq ?? after;
       if (answers.length > 0 && !signal.aborted) yield answers;
-      // An answer that came since then has sent a nudge.
+      // An answer that came meanwhile has already sent a nudge.
       await arrival(store, nudge, topic);
     }
   } finally {
@@ -208,7 +208,7 @@ interface Awaited {
   readonly isOwn?: () => boolean;
 }
 
-/** Reads, and again after each nudge, until what was read suffices or the wait is over. */
+/** Reads at once and after each nudge, until the answer suffices or the wait is over. */
 export async function readUntil<Answer>(
   isEnough: (answer: Answer) => boolean,
   read: () => Promise<Answer>,

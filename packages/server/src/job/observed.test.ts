@@ -79,7 +79,7 @@ test.each<[string, Partial<Record<keyof History, unknown>>]>([
   expect([told, asked]).toEqual([[COMMITTED], 0]);
 });
 
-test('the end of a job is counted only if the store returns an ended job, and the caller does not wait for that', async () => {
+test('the end of a job is counted only if the store returns an ended job, and no caller waits for the count', async () => {
   const notEnded = { ...ended, status: 'running', finished_at: null } as unknown as JobSummary;
   for (const summary of [
     () => Promise.reject(new Error('the store is away')),

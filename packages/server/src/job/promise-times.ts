@@ -1,6 +1,6 @@
 /**
  * Two times of a promise: when the log must answer for a job, and when a statement is due that the job still waits. The
- * second is so early that a head can contain the statement by the first.
+ * second time is so early that a head can contain the statement at the first time.
  */
 import type { PromiseTimes } from '../store/records/inputs.ts';
 

@@ -170,7 +170,7 @@ function configOf(values: SettingValues): Config {
       { hint: 'lower it or raise SERVICE_CONCURRENT_MEM_MB_MAX' },
     );
   }
-  // A job waits for a commit before and after its program, and no core should rest meanwhile.
+  // A job waits for a commit before and after its program. More jobs than cores keep every core busy meanwhile.
   const concurrency = values.SERVICE_CONCURRENCY ?? Math.floor(1.5 * availableParallelism());
   const legacyKeys = parseLegacyKeys(values.SERVICE_LEGACY_KEYS ?? '');
   const metricsToken = values.SERVICE_METRICS_TOKEN ?? null;

@@ -1,6 +1,6 @@
 /**
  * Bounds of load. A bound that is not set follows from the number of jobs that run at once. With the defaults, one
- * tenant can keep all slots busy with jobs of 10 ms: each job is one request, and more may wait and be queued than run.
+ * tenant can keep all slots busy with jobs of 10 ms: each is one request, and more may be awaited and queued than run.
  */
 
 /** How many of something may be held at once, by all and by one tenant. */

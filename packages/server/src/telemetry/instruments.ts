@@ -9,7 +9,7 @@ import { LANGUAGES, OPERATIONS, type Operation, TERMINAL_STATUSES } from '@vouch
 /** The label of requests that match no operation. */
 export const UNROUTED = 'none';
 
-/** The status of an answer that the client left before its end. */
+/** The status label of an answer if the client left before the answer's end. */
 export const ABORTED = 'aborted';
 
 const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];

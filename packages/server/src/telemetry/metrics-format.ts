@@ -25,8 +25,8 @@ export function preferredFormat(accept: string | undefined): MetricsFormat {
 }
 
 /**
- * Turns metrics of the older text format into OpenMetrics 1.0, in which the name of a counter's family has no suffix,
- * no empty lines separate families, and the end is marked. https://prometheus.io/docs/specs/om/open_metrics_spec/
+ * Turns metrics of the older text format into OpenMetrics 1.0: families of counters have names without suffix,
+ * there are no empty lines, and a mark ends the text. https://prometheus.io/docs/specs/om/open_metrics_spec/
  */
 export function openMetricsOf(text: string): string {
   const families = text.replace(/^# (HELP|TYPE) (\w+)_total /gm, '# $1 $2 ').replaceAll(/\n+/g, '\n');

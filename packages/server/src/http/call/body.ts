@@ -133,7 +133,7 @@ function readBytes(request: IncomingMessage, { bytesMax, ended, onTooLarge }: Re
     function gone(): void {
       stop(() => reject(new ClientGone()));
     }
-    // Node reports a client that left as an error as well; `close` follows and says the same.
+    // If a client leaves, Node also reports an error; `close` follows and says the same.
     request.on('error', () => undefined);
     request.on('data', take).on('end', end).on('close', gone);
     if (request.destroyed) gone();

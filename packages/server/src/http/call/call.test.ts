@@ -12,7 +12,7 @@ const REFUSED = [
   (call: Call<'getJob' | 'listJobs'>) => call.hold('response'),
   // @ts-expect-error: only an operation that takes a body reads one
   (call: Call<'cancelJob'>) => readEmptyBody(call),
-  // @ts-expect-error: a body that may be left out is read as such
+  // @ts-expect-error: a body that may be left out is read by `readEmptyBody`
   (call: Call<'mintStreamTicket'>) => readJsonBody(call),
   // @ts-expect-error: an operation is refused only with codes that it lists
   (call: Call<'listJobs'>) => refuseWhenStopping(call),

@@ -1,6 +1,6 @@
 /**
  * One request of an operation, in the contract's types: its query, the permits it may take, and its caller. A handler
- * that uses a part which its operation does not list does not compile; `respond.ts` does the same for answers.
+ * does not compile if it uses a part that its operation does not list; `respond.ts` does the same for answers.
  */
 import {
   type CallerOperationId,
@@ -96,7 +96,7 @@ export class Call<Id extends OperationId> {
   }
 
   /**
-   * Reserves a permit; `giveWay` ends what the permit admits when another tenant needs the place.
+   * Reserves a permit. If another tenant needs the place, `giveWay` ends what the permit admits.
    *
    * @throws ServiceError if no such permit is free
    */

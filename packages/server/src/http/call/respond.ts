@@ -23,8 +23,8 @@ type Headers<Id extends OperationId, Status> = [AnswerHeaderOf<Id, Status>] exte
   : [headers: Readonly<Record<AnswerHeaderOf<Id, Status>, string>>];
 
 /**
- * Sends a value as JSON with a declared length. Text is sent in one write with its head; if it is longer than a piece
- * of the pump, it goes through the pump.
+ * Sends a value as JSON with a declared length. A text that fits into a piece of the pump is sent in one write with the
+ * head of the answer; a longer text goes through the pump.
  */
 export function sendJson<Id extends OperationId, Status extends StatusOf<Id>>(
   call: Call<Id>,

@@ -27,7 +27,7 @@ test.each([
     client.on('error', resolve).on('end', () => resolve(null));
   });
   prepare(socket);
-  // In this tick the end of the last connection is on its way to the kernel.
+  // The reset comes in the tick in which the end of the connection `that has just ended` is on its way to the kernel.
   process.nextTick(() => process.nextTick(() => resetConnection(socket)));
   await once(socket, 'close');
   expect(errors).toEqual([]);

@@ -20,7 +20,7 @@ export interface Connection {
   tenant: string | null;
   /** Since when no request is under way on it. A head that is still arriving is not yet a request. */
   quietSince: number;
-  /** Bytes of pieces that the kernel accepted whole, and what was left of the piece in flight. */
+  /** `accepted`: bytes of pieces that the kernel accepted whole; `left`: bytes left of the piece in flight. */
   accepted: number;
   left: number;
   /** The time at which `accepted` or `left` last changed, or nothing was left to send. */

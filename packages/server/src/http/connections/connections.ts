@@ -172,7 +172,7 @@ export class Connections implements Disposable {
     }
   }
 
-  /** Makes room a moment later: if many clients connect together, requests that some have already sent are read first. */
+  /** Makes room a moment later. If many clients connect together, requests that some have sent are read first. */
   #makeRoomSoon(): void {
     if (this.#willMakeRoom) return;
     this.#willMakeRoom = true;

@@ -149,7 +149,7 @@ describe('a request that arrives before the earlier one is answered', () => {
     first.arrive(HEAD + HEAD);
     first.intake.answerEnded();
     second.arrive(HEAD);
-    // After a connection was taken, only the first turn is given, and the others later.
+    // A connection was taken, so the next turn of the event loop passes on one request only, and later turns the rest.
     turns.connectionTaken();
     await expect.poll(() => passed).toHaveLength(3);
     expect(passed).toEqual(['first', 'second', 'first']);

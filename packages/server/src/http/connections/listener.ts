@@ -145,7 +145,7 @@ function answerParserError(listener: Listener, error: ParserError, socket: Socke
     return;
   }
   const refusal = loggedRefusal(parserRefusal(error), listener);
-  // The parser shows only the last read. So a refused HEAD request gets a body if its head came in several reads.
+  // The error has only the bytes of the last read, so a HEAD request that came in several reads is refused with a body.
   const isHead = answer === undefined ? error.rawPacket?.indexOf('HEAD ') === 0 : answer.req.method === 'HEAD';
   endWith(connections, socket, isHead ? { ...refusal, body: Buffer.alloc(0) } : refusal);
 }

@@ -1,6 +1,6 @@
 /**
  * The bounds of every connection. All but one are compiled in, not settings: a deployment cannot weaken them by
- * accident. Tests pass shorter times. Spec § Limits.
+ * accident. Tests set shorter times. Spec § Limits.
  */
 import {
   bodyBytesPerSecondMin,

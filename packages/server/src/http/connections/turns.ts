@@ -1,15 +1,15 @@
 /**
- * Spreads work that could fill the event loop over many turns of the loop. Callers get their turns in the order in
+ * Spreads work that could fill the event loop over many turns of the loop. Callers are called back in the order in
  * which they asked, a few in each turn of the loop, so that other work runs in between.
  *
- * New connections come first. Node accepts one of them in each turn of the loop, however many wait. The last of two
- * hundred waits for two hundred turns, so the turns must be short.
+ * New connections come first. Node accepts one of them in each turn of the loop, however many wait. If two hundred
+ * wait, the last one waits for two hundred turns of the loop, so each turn must be short.
  */
 
-/** Turns given out in one turn of the event loop: about a millisecond of requests. */
+/** Callbacks in one turn of the event loop: about a millisecond of requests. */
 const turnsAtOnce = 16;
 
-/** Turns given out in a turn of the event loop that accepted a connection, because more connections may wait. */
+/** Callbacks in a turn of the event loop that accepted a connection: few, because more connections may wait. */
 const turnsBesideConnection = 1;
 
 export class Turns {

@@ -92,7 +92,7 @@ function formReader(file: string): FormReader {
   });
 }
 
-/** The policy of a page that loads files of its own and asks the service for data, and nothing else. */
+/** The policy that lets a page load its own files and ask the service for data, and forbids everything else. */
 const OWN_FILES = [
   "default-src 'none'",
   "script-src 'self'",

@@ -1,7 +1,7 @@
 /**
- * Query parameters. They are checked here against the schemas of the contract's table, so the document cannot say
- * anything else. A parameter that is repeated, empty, or unknown to the operation is refused by name: silently dropping
- * a filter would show a client too much.
+ * Query parameters, checked here against the schemas of the contract's table, from which the OpenAPI document is
+ * made, too. A parameter that is repeated, empty, or unknown to the operation is refused by name: silently dropping a
+ * filter would show a client too much.
  */
 import { type Filled, fits, type TObject, type TSchema } from '@vouchbox/protocol';
 import { invalidRequest } from '../../ground/service-error.ts';

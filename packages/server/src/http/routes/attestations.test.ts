@@ -17,7 +17,7 @@ describe.each(PARTS)('GET %s', (path, part, mediaType) => {
   test.each([0, 1, 65_535, 65_536, 65_537, 16 * 1024 * 1024])(
     'answers a document of %i bytes unchanged',
     async (length) => {
-      // Bytes that are not UTF-8, as a view into a larger buffer: nothing may decode them, or count other bytes than these.
+      // Bytes that are not UTF-8, as a view into a larger buffer: nothing may decode them, or count bytes outside the view.
       const bytes = new Uint8Array(length + 2).fill(0xfe).subarray(1, length + 1);
       const asked: string[] = [];
       await using server = await openServer({

@@ -25,7 +25,7 @@ const HTML_TYPE = 'text/html; charset=utf-8';
 
 const BYTES = Buffer.from(`${JSON.stringify(FRONT, null, 2)}\n`);
 
-/** Mark and tokens are copied from `tools/pages`, which no published package has. `pages.test.ts` compares them. */
+/** Mark and `STYLE` are copied from `tools/pages`, which no published package has. `pages.test.ts` compares them. */
 const MARK = 'M20 5H9a4 4 0 0 0-4 4v14a4 4 0 0 0 4 4h14a4 4 0 0 0 4-4v-8M11 15l5 5L28 7';
 
 const STYLE = `

@@ -62,7 +62,7 @@ describe('the HTML of a built page', () => {
     });
   });
 
-  test('has the page’s own policy if the page states one, which still forbids frames', async () => {
+  test('has the page’s own policy if the page states one, and still forbids frames', async () => {
     const response = await get('/verify');
     expect(response.headers.get('content-security-policy')).toBe(`${OWN_POLICY}; frame-ancestors 'none'`);
     expect(await response.text()).toBe(VERIFY);

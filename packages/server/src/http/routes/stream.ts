@@ -31,12 +31,12 @@ export async function mintedTicket(tickets: Tickets, caller: Caller, job_id: str
   return { ticket, stream_url: `${jobPath('streamEvents', job_id)}?ticket=${ticket}`, expires_at, expires_in };
 }
 
-/** Opens a stream. The steps before the connection becomes a WebSocket are refused in plain HTTP. */
+/** Opens a stream. Until the connection becomes a WebSocket, every refusal is plain HTTP. */
 export function streamHandler(context: RouteContext): Handler<'streamEvents'> {
   const { jobs, stopping, connections, authority, log, webSockets } = context;
   return async (call) => {
     const { caller, job_id, request, reply } = call;
-    // Platforms do not tell programs why a WebSocket was refused. A plain request gets the same refusal.
+    // Platforms do not tell programs why a WebSocket was refused, but a plain request gets the same refusal.
     refuseWhenStopping(call);
     const { after, include } = call.readQuery();
     await jobs.replay(caller, job_id, { after: 0, limit: 1 });
@@ -44,7 +44,7 @@ export function streamHandler(context: RouteContext): Handler<'streamEvents'> {
     const place = call.hold('stream', () => gaveWay.abort());
     if (!webSockets.has(request)) throw new ServiceError('invalid_request', 'This operation is opened as a WebSocket.');
     place.claim();
-    // A ticket only allows reading.
+    // A ticket allows only reading.
     const isReader = request.headers.authorization === undefined || !caller.scopes.includes('jobs:submit');
     const takesMessages = !isReader && (await jobs.answersTools(caller, job_id));
     // This is only for the log: the WebSocket server writes the answer itself.

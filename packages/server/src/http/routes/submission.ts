@@ -40,7 +40,7 @@ export function submitHandler(context: RouteContext): Handler<'submitJob'> {
     const atOnce = { waitSeconds: 0, signal: call.context.stopping };
     const told = await (waiting ? orNull(endInTime(asked, waiting)) : promiseInTime(asked, atOnce));
     const isOrphan = waiting?.isOrphan ?? false;
-    // Only the id of a stored job is returned. Spec § Authentication 8.
+    // If the credential has ended, only the stored job's id is returned. Spec § Authentication 8.
     if (isOrphan) call.reply.header('connection', 'close');
     const asksTicket = include.includes('stream_ticket') && !isOrphan;
     const stream_ticket = asksTicket ? await orNull(mintedTicket(context.tickets, call.caller, job_id)) : null;
@@ -66,7 +66,7 @@ export async function sentIn(call: Call<'submitJob' | 'submitGrading'>, access: 
   return { body, idempotencyKey, checkAuthority };
 }
 
-/** The answer to a further request in a submission. Null if it is refused, which must not refuse the submission. */
+/** The answer to a further request in a submission. Null if that request is refused: the submission still succeeds. */
 async function orNull<T>(asked: Promise<T>): Promise<T | null> {
   try {
     return await asked;
@@ -121,7 +121,7 @@ function endInTime(asked: Asked, waiting: Waiting): Promise<LongMembers> {
   return waiting.ask(read, ({ result }) => result !== undefined);
 }
 
-/** The exact text of the promise, if one is requested, was made and is signed in time. */
+/** The exact text of the promise. Empty if none was requested, none was made, or it is not signed in time. */
 async function promiseInTime({ call: { caller }, context, job_id, include }: Asked, wait: ResultWait) {
   const promise = include.includes('promise') ? await orNull(context.jobs.promise(caller, job_id, wait)) : null;
   if (promise === null) return {};

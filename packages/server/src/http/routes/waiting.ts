@@ -22,7 +22,7 @@ type WaitingOperation =
   | 'getGrading'
   | 'gradingEvents';
 
-/** When a wait claims its place. Refusals and answers about ended jobs come sooner, even on busy hosts: they claim none. */
+/** After how long a wait claims its place: later than refusals and answers about ended jobs, even on busy hosts. */
 const lastingMilliseconds = 500;
 
 /** One answer that may wait: the permit it holds, and the wait itself. */
@@ -81,7 +81,7 @@ export class Waiting {
     }
   }
 
-  /** Claims the place of a wait that lasts. A long answer claims its own. */
+  /** Claims the place of a wait that lasts. A long answer claims a place of its own. */
   readonly #claim = (): void => {
     if (this.waitSeconds === 0) return;
     try {

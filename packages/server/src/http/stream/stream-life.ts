@@ -10,7 +10,7 @@ import type { Caller } from '../../ground/caller.ts';
 import type { Connections } from '../connections/connections.ts';
 import type { AuthorityWatch } from './authority.ts';
 
-/** Answers to pings that may wait for a reader before further pings go unanswered. */
+/** While this many bytes wait for a reader, its further pings are not answered. */
 const pongBytesMax = 64 * 1024;
 
 export interface StreamLifeOptions {

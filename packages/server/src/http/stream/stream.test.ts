@@ -128,7 +128,7 @@ describe('a stream', () => {
     raw.send(handshake(STREAM, KEY));
     await expect.poll(() => served.permits.held('stream')).toBe(1);
     own.finish();
-    // The WebSocket server alone would wait for half a minute.
+    // By itself, the WebSocket server would wait for half a minute.
     await expect.poll(() => served.permits.held('stream'), { timeout: 10_000 }).toBe(0);
     await raw.untilClosed();
     expect(raw.text).toContain('"kind":"finished"');

@@ -89,7 +89,7 @@ export class WebSockets {
     socket.off('error', destroyed);
     const server = answers ? this.#answerers : this.#readers;
     server.handleUpgrade(raw, socket, head, (stream) => {
-      // If a client breaks the protocol, the WebSocket server answers it. This only sees the connection closed.
+      // The WebSocket server answers a client that breaks the protocol. Here the connection is only closed.
       stream.on('error', () => this.#connections.close(socket));
       serve(stream).catch(() => this.#connections.close(socket));
     });

@@ -73,7 +73,7 @@ export interface Admitted {
 
 /** After how many seconds a full queue may have room again. Jobs take seconds. */
 const queueRetrySeconds = 1;
-/** After how many seconds the jobs of a tenant may have freed room: outputs are kept as long as their jobs. */
+/** After how many seconds a tenant may have room again: outputs are removed together with their jobs. */
 const roomRetrySeconds = 60;
 /** After how many seconds cells may be made again. Repairing a host takes a while, and a trial is made at most once a second. */
 const workerRetrySeconds = 5;
@@ -307,7 +307,7 @@ async function lookedUp(asked: Keyed, { store }: Pick<AdmitOptions, 'store'>) {
 
 /**
  * Whether the earlier job of a key has the same specification. The stored digest may cover files and standard input by
- * content or by digest, so both forms are compared. The form by content needs the bytes.
+ * content or by digest, so both forms are compared. The digest by content needs the bytes.
  */
 async function isSame(
   asked: Keyed,

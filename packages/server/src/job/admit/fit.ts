@@ -92,7 +92,7 @@ export function canRun(spec: RequestedSpec, executor: Executor): boolean {
   }
 }
 
-/** Why a job is refused: demands that no node meets; if there are none, demands that the first node does not meet. */
+/** Why a job is refused: demands that no node meets, or else demands that the first node does not meet. */
 function refusalOf(spec: RequestedSpec, executors: readonly [Executor, ...Executor[]], at: string): unknown {
   for (const facts of [togetherOf(executors), executors[0]]) {
     try {

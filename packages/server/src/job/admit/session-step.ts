@@ -29,7 +29,7 @@ export function checkOwnPlaces(files: readonly Pick<SubmittedFile, 'path'>[], at
   }
 }
 
-/** Refuses a build or a pair that has `what`: a step of a session, or libraries. */
+/** Refuses a build or a pair that also has `what`, which is a step of a session, or libraries. */
 export function checkIsAlone(others: { readonly interactor: unknown; readonly build: unknown }, what: string): void {
   const odd = (['interactor', 'build'] as const).find((name) => others[name] !== undefined);
   if (odd !== undefined) throw refusal('invalid_request', `/${odd}`, `must be left out of ${what}`);

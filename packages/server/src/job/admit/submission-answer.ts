@@ -2,7 +2,7 @@
 import { jobPath, type SubmissionAnswer } from '@vouchbox/protocol';
 import type { AcceptedJob } from '../../store/records/answers.ts';
 
-/** Every submission with the same key gets this answer, because only callers who may read the job learn its later status. */
+/** The answer to every submission with one key. A later status is not in it: only readers of the job may learn it. */
 export function answerOf({ job_id, created_at }: AcceptedJob, peer: string | null): SubmissionAnswer {
   return {
     job_id,

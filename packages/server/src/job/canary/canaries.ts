@@ -1,7 +1,7 @@
 /**
  * Sends a canary into a cell of each class and pack that jobs of this node use: at the first use, and then every four minutes,
- * as long as a job used that kind in the last ten minutes. A canary is an ordinary job, signed as any other, that tries what its
- * cell must refuse. The signed statements of later jobs name the newest canary of cells like theirs.
+ * as long as a job used that class and pack in the last ten minutes. A canary is an ordinary job, signed as any other, that
+ * tries what its cell must refuse. The signed statements of later jobs name the newest canary of cells like theirs.
  *
  * A canary shows that a cell of this configuration refused its tries some minutes ago. It shows nothing about another job's cell.
  */
@@ -27,7 +27,7 @@ import type { Cells } from '../execute/cells.ts';
 import { canarySpec } from './canary-spec.ts';
 import { predicateIn } from './signed-predicate.ts';
 
-/** Runs a job beside the slots while no job waits. False if it may not begin now, or could not. */
+/** Runs a job beside the slots while no job waits. False if the job may not begin now, or could not begin. */
 export type RunBeside = (input: AdmitInput, prepare: () => Promise<PreparedCell>) => Promise<boolean>;
 
 export interface CanariesOptions {
@@ -44,7 +44,7 @@ export interface CanariesOptions {
 
 const everyDefault = 4 * 60 * 1000;
 const usedDefault = 10 * 60 * 1000;
-/** How long to wait, if jobs waited, before asking again whether a canary may begin. */
+/** If a canary may not begin because jobs wait: after how long to ask again. */
 const againMilliseconds = 1000;
 /** How often, and for how long, to look for the signature of a canary. Afterwards another canary is run. */
 const lookMilliseconds = 200;
@@ -138,7 +138,7 @@ export class Canaries implements Pick<Beside, 'used'>, AsyncDisposable {
     );
   }
 
-  /** Sleeps for this long, or until a kind that is due is used. An idle service sleeps until a job begins. */
+  /** Sleeps for this long, or until a job uses a kind that is due. An idle service sleeps until a job begins. */
   async #sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
     const woken = this.#woken.promise;
     const over = new AbortController();
@@ -185,7 +185,7 @@ export class Canaries implements Pick<Beside, 'used'>, AsyncDisposable {
     const { log } = this.#options;
     const { isolation_class } = kind;
     const predicate = predicateIn(envelope);
-    // A canary that a stop or a full disk ended has tried nothing, and replaces no earlier one.
+    // A canary that was ended by a stop or a full disk has tried nothing, and replaces no earlier canary.
     if (predicate === null || !isWhole(predicate)) {
       log.warn({ isolation_class, runtime_pack, job_id: predicate?.jobId }, 'a canary did not come to its end');
       return;

@@ -75,7 +75,7 @@ const PREFERRED = Object.keys(STARTS) as Language[];
 
 const CANARY_LIMITS = { mem_mb: 128, compiledMemMb: 512, max_pids: 64 };
 const COMPILED: ReadonlySet<Language> = new Set(['java', 'c', 'cpp', 'typescript']);
-/** By how many MiB the canary exceeds the memory limit. A cell that enforces the limit cannot have so much. */
+/** How many MiB above the memory limit the canary tries to use. A cell that enforces the limit does not allow it. */
 const memMbTooMany = 32;
 
 /** A pack to try. */

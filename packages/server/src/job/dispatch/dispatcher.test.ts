@@ -110,7 +110,7 @@ describe('a job that runs', () => {
 });
 
 describe('a job that cannot run', () => {
-  test('ends as bootstrap_failed without any stated protection, if the cell of this job alone cannot be built', {
+  test('ends as bootstrap_failed and states no protection, if only this job’s cell cannot be built', {
     tags: ['Detail-12'],
   }, async () => {
     await using rig = await JobRig.open();

@@ -64,7 +64,7 @@ const endingMilliseconds = 2000;
 export class Dispatcher implements AsyncDisposable {
   readonly #options: DispatcherOptions;
   readonly #launched = new Map<string, LaunchedJob>();
-  /** The ids of jobs that run beside the slots: they hold no slot and count as no tenant's turn. */
+  /** The ids of jobs that run beside the slots: they hold no slot, and do not use up a tenant's turn. */
   readonly #beside = new Set<string>();
   readonly #queue = new QueueKnowledge();
   readonly #products = keptProducts();
@@ -178,7 +178,7 @@ export class Dispatcher implements AsyncDisposable {
       false,
     );
     if (!hasArrived) this.#queue.doubt();
-    // By the end of this turn of the event loop, the store has all jobs that arrived in it, and one read finds them.
+    // When this turn of the event loop ends, the store has all jobs that arrived during the turn: one read finds them.
     await setImmediate();
   }
 
@@ -204,7 +204,7 @@ export class Dispatcher implements AsyncDisposable {
     if (left.length > 0) await store.fleet?.releaseJobs(left);
   }
 
-  /** Launches jobs in turn, and returns those that it could not launch. Others may have started since the choice. */
+  /** Launches jobs in turn, and returns those not launched: other jobs may have started since these were chosen. */
   #launchInTurn(jobs: readonly ChosenJob[]): readonly ChosenJob[] {
     for (const [at, job] of jobs.entries()) {
       const { peer, ...rest } = job;
@@ -223,7 +223,7 @@ export class Dispatcher implements AsyncDisposable {
 
   /**
    * If a submission lacks only a slot to start at once, waits for the slot of a job whose program is over: queueing
-   * would cost another commit. A caller often submits its next job before the cell of the last is gone.
+   * would cost another commit. A caller often submits its next job before the cell of its last job is gone.
    */
   async #slotWasFreed(): Promise<boolean> {
     const holding = this.#holding();

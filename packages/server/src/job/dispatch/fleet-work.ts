@@ -13,7 +13,7 @@ import { recover } from './recover.ts';
 /** The node to tell of a change, beside this process; null if none. */
 type Addressing = (topic: Topic, about: About) => number | 'followers' | null;
 
-/** How many nodes without a free slot pass a wake-up on. */
+/** How many nodes without a free slot pass on the same wake-up. */
 const passedOnMax = 3;
 
 /** Nudges that also reach other nodes. */

@@ -3,8 +3,8 @@
  * Until the row says `running`, nothing of the job has run, and it can stay queued without loss.
  *
  * A submission for which a slot and a parked cell are free starts at once: one transaction accepts the job as running, and the
- * program is released when that is on disk. If the process dies before the commit, there is no job; if it dies after the
- * commit, the next start finds the row running.
+ * program is released when the transaction is on disk. If the process dies before the commit, there is no job; if it dies
+ * after the commit, the next start finds the row running.
  */
 import type { RequestedSpec, StoredSpec } from '@vouchbox/protocol';
 import { within } from '../../ground/waiting/within.ts';

@@ -104,7 +104,7 @@ export class ToolSession implements ProgramTools {
       for await (const answers of history.toolAnswers(key, this.#over.signal))
         for (const { call, outcome } of answers) this.#answer(call, outcome);
     } catch (error) {
-      // The program then waits until its limit, as if the caller that should answer had gone away.
+      // The program gets no more answers and waits until its limit, as if the caller that should answer had gone away.
       log.error({ err: error, job_id: key.job_id }, 'answers of tools could not be read');
     }
   }

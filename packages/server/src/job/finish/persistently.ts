@@ -17,7 +17,7 @@ export interface PersistOptions {
   readonly failed: (error: unknown) => void;
 }
 
-/** Resolves as the first attempt that succeeds; rejects as the last one after `attemptsMax` attempts or an abort. */
+/** Resolves as the first success. After `attemptsMax` attempts or an abort, rejects as the last attempt. */
 export async function persistently<T>(attempt: () => Promise<T>, options: PersistOptions): Promise<T> {
   let milliseconds = firstPauseMilliseconds;
   for (let failures = 0; ; ) {

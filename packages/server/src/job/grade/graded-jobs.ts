@@ -34,9 +34,9 @@ export interface GradedJobsOptions extends ResultOptions {
 export interface GradingParts extends GradingKey {
   readonly common: GradingCommon;
   readonly heads: readonly TestHead[];
-  /** The tests that have files of their own, where verdicts have version 2. */
+  /** The tests that have files of their own; none if verdicts have version 1. */
   readonly withFiles: ReadonlySet<number>;
-  /** The input that every test of a program shares, by the place of the program. It never changes, and is kept if it is short. */
+  /** By the place of a program, the input that all its tests share. It never changes, and is kept if it is short. */
   readonly programs: Map<number, StoredProgram>;
   /** The products of its builds, by their jobs. */
   readonly products: Map<string, BuiltProduct>;
@@ -145,8 +145,8 @@ export function inline(path: string, text: string): StoredFile {
 }
 
 /**
- * A secret input: it is stored where no caller can name it. @throws GradingProblem if it is larger than a blob may be, as only a
- * judge's input can be
+ * A secret input: it is stored where no caller can name it. @throws GradingProblem if it is larger than a blob may be: only a
+ * judge's input can be so large
  */
 export async function held(
   path: string,

@@ -84,7 +84,7 @@ export interface NamedText {
   readonly sha256: string;
   readonly pointer: string;
   readonly bytesMax: number;
-  /** Whether it is a program's expected output, so that it is kept from others. */
+  /** Whether it is a program's expected output, which is kept from others. */
   readonly isHeld: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** The plan of a grading whose verdicts have version 2, as the steps of the contract take it. */
+/** The plan of a grading whose verdicts have version 2, in the form that the steps of the contract take. */
 import type { GradingText } from '@vouchbox/protocol';
 import type { GraderProgram, GradingPlan, PlannedTest, PlanText } from '@vouchbox/protocol/grading-steps';
 import { heldNameOf } from '../../store/blobs/blobs-named.ts';

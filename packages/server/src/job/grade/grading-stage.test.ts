@@ -123,7 +123,7 @@ test('a grading completes even if every call to the store fails once', { tags: [
   ]);
 });
 
-test('a judge without a verdict runs again, and after that the program of the grading fails with the reason', async () => {
+test('a judge without a verdict runs again, and at last the program of the grading fails with the reason', async () => {
   await using rig = await JobRig.open();
   const { stage, gradings } = stageOf(rig, { verdicts: false });
   await using _stage = stage;

@@ -47,7 +47,7 @@ export interface GradingStageOptions
 const lookMilliseconds = 5000;
 /** How long it waits after a failure of the store. */
 const failedMilliseconds = 1000;
-/** How many gradings are kept in memory, of one tenant and of all tenants. */
+/** The most gradings in memory: `gradingsOfTenantMax` of one tenant, `gradingsMax` of all tenants together. */
 const gradingsOfTenantMax = 8;
 const gradingsMax = 64;
 /** How often work is tried again after a failure that the store did not cause. */

@@ -37,7 +37,7 @@ export async function endOf(
     job_id,
     receipt_sha256,
     code_sha256: receipt.code_sha256 ?? null,
-    // Without a reason, the judge says `not_run`.
+    // If the reason is null, the judge says `not_run`.
     terminal_reason: isJudgeable ? terminal_reason : null,
     exit_code,
     truncated: receipt.executor_output?.stdout.executor_truncated ?? ended.truncated,

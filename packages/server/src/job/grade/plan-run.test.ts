@@ -1,4 +1,4 @@
-/** The next jobs of a program with a plan. They are right although some ends of jobs lead to no look at all tests. */
+/** The next jobs of a program with a plan. They are right although some ends of jobs cause no look at the tests. */
 import type { GradingPlan, JobEnd as StepEnd } from '@vouchbox/protocol/grading-steps';
 import { expect, test } from 'vitest';
 import { PlanRun, type StepJob } from './plan-run.ts';

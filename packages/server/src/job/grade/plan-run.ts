@@ -46,7 +46,7 @@ export class PlanRun {
     this.#mayDrop = asksWords(groupsOf(plan));
   }
 
-  /** Like `ProgramRun.next`. A look visits all tests. It waits until no job is due, unless ends may drop due jobs. */
+  /** As `ProgramRun.next`. A look visits all tests, so it waits until no job is due, unless an end may drop one. */
   next(): StepJob | null {
     if (this.#isOld && (this.#mayDrop || this.#due.length === 0)) this.#due = this.#look();
     const step = this.#due.shift();

@@ -1,6 +1,6 @@
 /**
- * Which jobs a program of a grading needs next, given which have ended: each test, then its checker where the program ended well,
- * then the judge. This machine knows neither the store nor time, so after a restart its earlier work is reported to it.
+ * Which jobs a program of a grading needs next, after those that have ended: each test, then its checker if the program ended
+ * well, then the judge. This machine knows neither the store nor time, so after a restart its earlier work is reported to it.
  */
 
 import type { JobEnd as StepEnd } from '@vouchbox/protocol/grading-steps';

@@ -167,7 +167,7 @@ function submitted(admitted: GradingAdmitted): SubmittedGrading {
   }
 }
 
-/** Every request with the same key gets this answer, because only callers who may read the grading learn its later status. */
+/** The answer to every request with one key. A later status is not in it: only readers of the grading may learn it. */
 function answerOf({ grading_id, created_at }: AcceptedGrading): GradingAnswer {
   return {
     grading_id,

@@ -25,7 +25,7 @@ import type { OwnLog, Witnesses } from './witnesses.ts';
 export interface LogGuardOptions {
   readonly store: Pick<Store, 'logState' | 'logRanges'>;
   readonly dataDir: string;
-  /** Null if the log has none. */
+  /** Null if the log has no witnesses. */
   readonly witnesses: Witnesses | null;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Gives signed statements their positions in the log, and signs one head a second for all of them, on the node whose
- * turn it is. A head is signed once its tree is committed, then shown to witnesses, stored and served. After a crash in
- * between, the same tree gets a larger head. If two nodes try at once, the store lets one give positions.
+ * turn it is. A head is signed once its tree is committed, then shown to witnesses, stored and served. After a crash
+ * between these steps, the same tree gets a larger head. If two nodes try at once, the store lets one give positions.
  */
 import { type LogName, noteText, originOfLog } from '@vouchbox/evidence';
 import { pause } from '../../ground/waiting/pause.ts';
@@ -107,7 +107,7 @@ export class LogKeeper implements AsyncDisposable {
       if (this.#problem?.message !== message) log.error({ err: error }, `nothing is logged: ${message}`);
       this.#note({ message, at: new Date().toISOString() });
     }
-    // Waits until the rest between heads is over and a statement came. A statement that comes after the rest is logged at once.
+    // Waits for the end of the pause between heads and for a statement. After the pause, a statement is logged at once.
     await Promise.all([rest(signal), within(nudge.arrived, recheckMilliseconds, undefined)]);
   }
 

@@ -1,6 +1,6 @@
 /**
  * Asks all witnesses of the log at once to sign a head, for a bounded time. Only lines of a witness's own key count.
- * Their answers are hostile. If a witness knows a head that the log's key signed and that our tree does not begin with,
+ * All answers are hostile. If a witness knows a head that the log's key signed and that our tree does not begin with,
  * our store was rolled back. Any other answer is only the witness's opinion. https://c2sp.org/tlog-witness.
  */
 import { readFileSync } from 'node:fs';

@@ -83,7 +83,7 @@ export class Attestor implements AsyncDisposable {
     await pause(isDone ? gatherMilliseconds : retryDelay(Math.min(this.#failures, failuresCounted)), signal);
   }
 
-  /** Signs in its turn. A node that could not sign leaves the signing to another, until it has shown that it can. */
+  /** Signs if it is this node's turn. After a failure, others sign until this node has shown that it can. */
   async #work(signal: AbortSignal): Promise<void> {
     const { isOurTurn = () => true } = this.#options;
     if (isOurTurn()) await this.#drain(signal);

@@ -1,4 +1,4 @@
-/** The thread that checks arguments and results against schemas. The caller ends it if it takes too long. */
+/** The thread that checks arguments and results against schemas. The caller ends it if a check takes too long. */
 import assert from 'node:assert';
 import { parentPort } from 'node:worker_threads';
 import { misfitOfJson } from './json-schema.ts';

@@ -13,7 +13,7 @@ export interface LogKey {
 }
 
 /**
- * The key of the log; null if there is none, unless `mayMake` makes one. @throws SigningKeyError if it must not be used as it is
+ * The key of the log. If there is none: null, or a new key if `mayMake`. @throws SigningKeyError if it must not be used as it is
  * stored
  */
 export function openLogKey(dataDir: string, { mayMake }: { readonly mayMake: boolean }): LogKey | null {
