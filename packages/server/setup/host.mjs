@@ -96,7 +96,7 @@ function installFromBackports({ sources, preferences }) {
   try {
     write(BACKPORTS_FILES.preferences, preferences);
     if (sources !== null) write(BACKPORTS_FILES.sources, sources);
-    // Refreshes the lists of this one source alone: the others of apt stay as they are.
+    // Refreshes only the lists of this one source: the lists of apt's other sources stay as they are.
     const only = sources === null ? [] : ['-o', `Dir::Etc::SourceList=${files[1]}`, '-o', 'Dir::Etc::SourceParts=-'];
     aptGet('update', ...only, '-o', 'APT::Get::List-Cleanup=0', '--error-on=any');
     aptInstall('runsc');

@@ -1,5 +1,5 @@
 /**
- * The HTTP library alone, as a separate process: the baseline of benchmarks. It answers every path with as many bytes
+ * Only the HTTP library, as a separate process: the baseline of benchmarks. It answers every path with as many bytes
  * as `size` in the query says, reads JSON bodies as the library does, and has no hook, no log and no store. The first
  * line that it prints is its port.
  */

@@ -89,7 +89,7 @@ describe.each(PERMIT_KINDS)('while no permit of the kind "%s" is free', (kind) =
     async (id) => {
       const [path, init] = asked(id, kind);
       const { status } = await fetch(full.url + path, init);
-      // A submission needs no such permit to succeed: its job is stored, and only a long result is left out.
+      // Without a permit for a long answer, a submission succeeds: its job is stored; only a long result is left out.
       const isLeftOut = id === 'submitJob' && kind === 'response';
       expect(status === 429).toBe(operationOf(id).capacity.includes(kind) && !isLeftOut);
     },

@@ -1,4 +1,4 @@
-/** The HTTP side alone, for its tests: a real listener on a free port, over jobs in memory. Others test the whole service. */
+/** Only the HTTP side, for its tests: a real listener on a free port, jobs in memory. Other tests use a whole service. */
 
 import {
   type CancellationAnswer,

@@ -42,7 +42,7 @@ class SocketNumbers extends EventEmitter {
   }
 }
 
-/** An answer of which nothing has been sent. */
+/** An answer that has sent nothing yet. */
 function answer(): ServerResponse {
   const numbers = { shouldKeepAlive: true, closed: false, destroyed: false, writableLength: 0 };
   return Object.assign(new EventEmitter(), numbers) as unknown as ServerResponse;

@@ -53,7 +53,7 @@ describe('the intake of a connection', () => {
     }
   });
 
-  test('passes on a head that arrives in three reads, of which one is a single byte of the head’s end', () => {
+  test('passes on a head that arrives in three reads, one of them a single byte of the head’s end', () => {
     const { slices, arrive } = opened();
     const end = HEAD.length - 3;
     const reads = [HEAD.slice(0, end), HEAD.slice(end, end + 1), HEAD.slice(end + 1) + HEAD];

@@ -8,7 +8,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { Connections } from '../connections/connections.ts';
 import type { Upgrades } from '../connections/listener.ts';
 
-/** Taken without an import, because an import would also load Node's client of `fetch`, parts of which the module exports. */
+/** Taken without an import: an import reads every name of the module, and some names load all of Node's `fetch`. */
 const { ServerResponse } = process.getBuiltinModule('node:http');
 
 /** Headers that every answer to a known caller has, and that the WebSocket server would leave out. */
