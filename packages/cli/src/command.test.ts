@@ -11,7 +11,7 @@ afterAll(() => rmSync(place, { recursive: true }));
 
 const [programs, command] = [join(place, 'node_modules/.bin'), join(place, 'packages/cli/bin')];
 
-/** Makes a place where this shell script is the command's Node. @returns the path of the command there */
+/** Copies the command to a place where its Node is this shell script. @returns the path of the copied command */
 function commandBeside(node: string): string {
   for (const directory of [programs, command]) mkdirSync(directory, { recursive: true });
   writeFileSync(join(programs, 'node'), `#!/bin/sh\n${node}\n`, { mode: 0o755 });

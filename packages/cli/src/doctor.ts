@@ -15,7 +15,7 @@ export interface DoctorCommandOptions {
   readonly runtimePacksDir?: string;
 }
 
-/** Exits with 0 if this host meets the needs of its service: most services need to isolate programs. */
+/** Exits with 0 if this host meets the needs of its service. Most services run programs, and need to isolate them. */
 export async function doctorCommand({ json, ...options }: DoctorCommandOptions): Promise<number> {
   // A missing temporary directory is reported first: it would make several checks fail with misleading advice.
   rmdirSync(temporaryDirectory('svc-doctor-'));

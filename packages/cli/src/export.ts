@@ -22,7 +22,7 @@ import { shellWord } from './terminal/shell-word.ts';
 
 export interface ExportOptions extends AccessOptions, JsonOption {
   readonly output?: string;
-  /** PEM of the public key that signed the job, if the service has replaced it since; for a graph, all such keys. */
+  /** PEM of the public key that signed the job, if the service has another key by now; for a graph, every such key. */
   readonly publicKey?: readonly string[];
   readonly evidenceOnly?: true;
   /** Also exports every job that the job depends on. */

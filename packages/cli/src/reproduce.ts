@@ -31,7 +31,7 @@ export interface ReproduceOptions extends AccessOptions, JsonOption {
   readonly output?: string;
   /** The keys that the reader pinned, of both operators. */
   readonly publicKey: readonly string[];
-  /** The build at the other service whose product the job starts there. */
+  /** A build at the other service. The job starts the product of this build there. */
   readonly product?: string;
   /** Seconds in which the other service must have answered everything. */
   readonly timeout: number;
@@ -142,7 +142,7 @@ function late(job_id: string | null, { timeout }: ReproduceOptions): CommandFail
   );
 }
 
-/** Reads an export and refuses it unless all checks pass. Without a pinned key this shows only that its parts fit together. */
+/** Reads an export and refuses it unless all checks pass. Without a pinned key, they show only that its parts agree. */
 async function verified(directory: string, pinned: readonly string[]): Promise<ExportedJob> {
   const exported = readExportDirectory(directory);
   if ('problem' in exported) throw new CommandFailure(`${directory} is not an export: ${exported.problem}`);
@@ -157,7 +157,7 @@ function publicKeyOf({ files }: ExportedJob): string {
   return new TextDecoder().decode(wholeFile(files, EXPORT_FILES.publicKey));
 }
 
-/** The keys to pin for the service's export: none if only the first signer's key is pinned. Then the service names its key. */
+/** The pinned keys for the service's export. If only the first signer's is pinned, none: the service names its key. */
 function pinnedOfService(pinned: readonly string[], first: ExportedJob): readonly string[] {
   const signer = keyIdOf(publicKeyOf(first));
   return pinned.some((pem) => keyIdOf(pem) !== signer) ? pinned : [];

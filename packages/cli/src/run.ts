@@ -27,7 +27,7 @@ import { isPiped } from './terminal/standard-input.ts';
 export interface RunOptions extends SubmissionOptions, AccessOptions, JsonOption {
   /** Passes the program's output to a terminal unescaped. */
   readonly raw?: true;
-  /** Starts a service for this run, even where another is named. */
+  /** Starts a service for this run, even if another service is named. */
   readonly local?: true;
   readonly allowMissing?: true;
   /** Runs the program only if the service promises that the log will have the job. */
@@ -255,7 +255,7 @@ async function interactorEnd({ client, job_id, options, signal }: Started, peer:
   return { job_id: peer, status, exit_code, terminal_reason, end };
 }
 
-/** Shows the job's output until the job ends, and then how it ended, unless the program ended by itself. */
+/** Shows the job's output until the job ends. Then shows how the job ended, unless the program ended by itself. */
 async function follow(
   { client, job_id, session, options, signal }: Started,
   remarks: Remarks,

@@ -1,4 +1,4 @@
-/** Reads from a service all that an export of a job has, once the job is signed. */
+/** Once a job is signed, reads everything from its service that an export of the job contains. */
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   type CallOptions,

@@ -64,7 +64,7 @@ export async function writeVerdict(
     let lost: Error | null = null;
     for (const part of parts) {
       const problem: Error | null = lost ?? (await addExport(directory, part, reading));
-      // If the service is away, its other jobs are not requested: this request has waited long enough.
+      // If the service is away, the remaining jobs are not requested: this request has already waited for the service.
       if (problem !== null && isAway(problem)) lost = problem;
       if (problem !== null) missing.push({ path: part[0], job_id: part[1], why: reasonOf(problem) });
     }

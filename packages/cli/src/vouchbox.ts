@@ -82,7 +82,7 @@ async function vouchboxCommand(asked: string | undefined): Promise<Command> {
   return program;
 }
 
-/** Makes errors of wrong usage, and lists of commands, say which `--help` to read next. */
+/** Adds a line to errors of wrong usage, and to lists of commands: it says which `--help` to read next. */
 function hintAtHelp(command: Command, path: string): void {
   const what = command.commands.length > 0 ? 'commands' : 'options';
   command.showHelpAfterError(`(${path} --help lists its ${what})`);

@@ -12,8 +12,8 @@ export function completionScript(shell: Shell, program: Command): string {
 }
 
 /**
- * A line for each word: the words before it, the word, and its meaning, as in `jobs |list|the newest jobs first`. Before a value
- * comes its option, as in `jobs list --status|queued|`; a line without a word means that the option takes a value.
+ * A line for each word: the words before it, the word, and its meaning, as in `jobs |list|the newest jobs first`. A
+ * value comes after its option: `jobs list --status|queued|`. A line without a word says that the option takes a value.
  */
 function linesOf(command: Command, typed: string): string[] {
   const choices = command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices);

@@ -42,7 +42,7 @@ export const MONITOR_EXIT = {
   ok: 0,
   failed: 1,
   usage: 2,
-  /** An address of the last round did not answer. */
+  /** In the last round, an address did not answer. */
   unanswered: 4,
   /** The log contradicts its earlier heads; `service-verify` has the same exit code for this. */
   cheated: 6,

@@ -7,7 +7,7 @@ import { fetchOutputs } from './large-output-files.ts';
 
 const record = { path: 'output/a', size_bytes: 3, sha256: 'digest' };
 
-/** A service whose answers break off until the request with this number, which gets the whole file. */
+/** A service that breaks off every answer before the answer of this number, which has the whole file. */
 function breakingOff(answers: number) {
   const asked: string[] = [];
   async function* pieces(): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {

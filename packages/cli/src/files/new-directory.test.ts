@@ -17,7 +17,7 @@ beforeEach(() => {
   writeFileSync(join(target, 'text'), 'earlier');
 });
 afterEach(() => {
-  // Replacing the directory may have moved a file system that was mounted in it.
+  // A file system that was mounted in the directory may have moved with it.
   const mounted = readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
     .map((line) => line.split(' ')[1] ?? '');
@@ -25,7 +25,7 @@ afterEach(() => {
   rmSync(here, { recursive: true, force: true });
 });
 
-/** Mounts a file system, which the kernel does not let anybody move or remove. */
+/** Mounts a file system at a directory. The kernel lets nobody move or remove such a directory. */
 function mount(path: string): void {
   mkdirSync(path, { recursive: true });
   execFileSync('mount', ['-t', 'tmpfs', 'none', path]);

@@ -22,7 +22,7 @@ export async function withUploads(
   return { ...submission, files };
 }
 
-/** Files that are larger than an inline file may be, and then the largest other files, until the rest fits inline. */
+/** The files to upload: those above the bound of an inline file, then the largest others until the rest fits inline. */
 function largeFiles(files: readonly InputFile[]): readonly InputFile[] {
   const bySize = files.map((file) => ({ file, bytes: Buffer.byteLength(file.content_base64, 'base64') }));
   bySize.sort((one, other) => other.bytes - one.bytes);

@@ -57,7 +57,7 @@ export const GradingAnswer = Type.Object({
 });
 export type GradingAnswer = Static<typeof GradingAnswer>;
 
-/** The most tests of a program in the members of an answer, and in its text. */
+/** The most tests of one program that an answer lists: `toldTestsMax` in its members, `linesMax` in its text. */
 const toldTestsMax = 100;
 const linesMax = 10;
 

@@ -2,7 +2,7 @@
 import { readUpTo } from '@vouchbox/evidence';
 import { CommandFailure } from '../failures/command-failure.ts';
 
-/** Longer than any head, and than any proof between two heads. */
+/** The most bytes of an answer. Every head is shorter, and so is every proof between two heads. */
 const answerBytesMax = 64 * 1024;
 const answerMilliseconds = 30_000;
 

@@ -36,7 +36,7 @@ export interface LookOptions {
   readonly signal: AbortSignal;
 }
 
-/** The most looks at a log that grows between its answer with a head and its answer with the proof. */
+/** The most times that a log is read if it grows between its answer with the head and its answer with the proof. */
 const triesMax = 5;
 
 /** @throws CommandFailure if the log does not answer or shows no proof: this is noticed, but proves nothing against the log */

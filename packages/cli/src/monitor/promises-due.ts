@@ -44,7 +44,7 @@ function promiseIn(file: string): AwaitedPromise {
   return { file, jobId, logOrigin, logKey, due: Date.parse(answerBy) / 1000 };
 }
 
-/** Keeps the head, even of a later tree, for each promise due when a witness signed the head. Returns the others. */
+/** Keeps the head, even of a later tree, for each promise due when a witness signed it. Returns the other promises. */
 export function keepDue(
   promises: AwaitedPromise[],
   { head, witnessedAt }: Pick<FineLook, 'head' | 'witnessedAt'>,

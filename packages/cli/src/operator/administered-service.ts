@@ -1,6 +1,6 @@
 /**
- * Finds the service whose data a command administers. This finds the data directory of a running service, too, so nobody needs to
- * know that directory. The directory is printed unless an option named it. No directory is ever made.
+ * Finds the service whose data a command administers. If that service runs, its data directory is found, too, so nobody
+ * needs to know the directory. The directory is printed unless an option named it. No directory is ever made.
  */
 import { accessSync, constants, realpathSync } from 'node:fs';
 import {

@@ -38,7 +38,7 @@ function groupOf(directory: string, directories: Directories): string {
 
 /** The most points of a sample. Its points do not count, but a validator that gave more than this bound would seem to fail. */
 function sampleEach(counts: Counts, { directories, isCustom }: Pick<ScoredData, 'directories' | 'isCustom'>): number {
-  // A sample with a part of its points does not pass. So if groups wait for samples, samples have no points.
+  // A sample with only a part of its points does not pass. So samples have no points if a group requires them to pass.
   const others = [...counts.keys()].filter((name) => name !== SAMPLE);
   const isAwaited = others.some((name) => requiredBy(name, counts, directories).includes(SAMPLE));
   return isCustom && !isAwaited ? mostOf(SECRET, directories) : 0;

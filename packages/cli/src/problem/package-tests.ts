@@ -80,7 +80,7 @@ async function ownSettings(tree: ProblemTree, path: string, { format }: PackageS
   return format !== 'legacy' && tree.paths.includes(file) ? Settings.of(file, await tree.text(file)) : null;
 }
 
-/** `output_validator_flags` of a legacy package, a text or a mapping with `flags`; `output_validator_args` since the draft. */
+/** A validator's flags. A legacy package has `…_flags`: a text, or a mapping with `flags`. A later one has `…_args`. */
 function flagsOf(above: readonly Settings[], kind: 'output_validator' | 'input_validator'): readonly string[] {
   for (const settings of above) {
     const legacy = `${kind}_flags`;

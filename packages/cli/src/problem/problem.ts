@@ -6,10 +6,10 @@ export interface Problem {
   /** The name that people know it by; null for a plain folder. */
   readonly name: string | null;
   readonly tests: readonly ProblemTest[];
-  /** The groups in order, each with a test or more. If empty, nothing is counted by groups and no test names one. */
+  /** The groups in order, each with a test or more. If the list is empty, no test names a group and none is counted. */
   readonly groups: readonly GradeGroup[];
   readonly checker: Checker | null;
-  /** The program that each submitted program talks with, and that judges it instead of a checker. */
+  /** The program that each submitted program talks with. It judges the submitted program, in place of a checker. */
   readonly interactor: Checker | null;
   readonly inputValidators: readonly PackageProgram[];
   /** The arguments that the validators get for each test, by the test's name. */

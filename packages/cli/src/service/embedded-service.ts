@@ -53,7 +53,7 @@ function flagsFor({ dataDir, key, signing }: EmbeddedServiceOptions & { dataDir:
     port: '0',
     'data-dir': dataDir,
     'legacy-keys': `local=${key}`,
-    // The command is the only caller, so no other caller needs these limits.
+    // These limits protect callers from each other, and the command is the only caller.
     'rate-per-second': '1000000',
     'rate-burst': '1000000',
     'tenant-queue-max': '256',

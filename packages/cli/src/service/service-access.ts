@@ -14,7 +14,7 @@ export interface AccessOptions {
 
 export interface ServiceAccess extends AsyncDisposable {
   readonly client: ServiceClient;
-  /** A client for reads of work that the service has accepted. Its requests wait while the service restarts. */
+  /** A client that reads the outcome of accepted work. Its requests wait while the service restarts. */
   readonly patient: ServiceClient;
   readonly url: string;
 }

@@ -14,7 +14,7 @@ export interface Typed {
   readonly options: SubmissionOptions;
 }
 
-/** The failure to report for a refusal: a usage error for a wrong typed value; unchanged if no flag is concerned. */
+/** The error to report for a refusal: a usage error if a typed value is wrong, `error` if it is about no flag. */
 export async function refusalInFlags(error: unknown, typed: Typed, client: ServiceClient): Promise<unknown> {
   if (!(error instanceof ServiceFailure)) return error;
   const line = lineInFlags(error.message, typed);

@@ -1,4 +1,4 @@
-/** The witness over HTTP: `add-checkpoint`, and the last head that it signed of a log. Small, bounded, and open to anyone. */
+/** The witness over HTTP: `add-checkpoint`, and for each log its last signed head. Small, bounded, open to anyone. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { logProofBytesMax, noteText, readUpTo } from '@vouchbox/evidence';

@@ -1,6 +1,6 @@
 /**
- * The state of a witness: its name, and the last head that it signed of each log. The state is one file that one process holds. A
- * head is on disk before anybody gets the signature for it.
+ * The state of a witness: its name, and for each log the last head that it signed. The state is one file that one
+ * process holds. A head is on disk before anybody gets the signature for it.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { type Checkpoint, noteText, parseCheckpoint } from '@vouchbox/evidence';
