@@ -72,8 +72,8 @@ export async function runProgram(parts: AdapterParts, program: Program, { histor
 }
 
 /**
- * Stores the job and returns its id. If there is a build, waits for it; if it fails, returns the id of the build's job.
- * @throws AdapterError if the service refuses a job
+ * Stores the job and returns its id. If the program is built first, waits for the build; if the build fails, returns
+ * the id of the build's job. @throws AdapterError if the service refuses a job
  */
 export async function submitted(parts: AdapterParts, program: Program): Promise<string> {
   const { build, start } = await prepared(parts, program);
@@ -103,8 +103,8 @@ async function prepared(
 }
 
 /**
- * How the compiler and the program ended; null for a stage that did not run. Without builds in the service, only a
- * failed compiler is distinguished from the program. @throws AdapterError if a stage was cancelled, or if nothing ran
+ * How the compiler and the program ended; null for a stage that did not run. Without builds, one job runs both: its end
+ * is the program's unless the compiler failed. @throws AdapterError if a stage was cancelled, or if nothing ran
  */
 export function stagesOf({ build, run }: Ran): { readonly compile: Ended | null; readonly run: Ended | null } {
   const compile = build === null ? null : endOf(build);

@@ -13,13 +13,13 @@ export interface RetryPolicy {
   /** A `Retry-After` beyond this ends the tries: the caller gets the refusal at once. */
   readonly retryAfterSecondsMax: number;
   /**
-   * How long one request pauses in all while the service has no room or the caller's budget is spent. Such a pause
-   * follows no failure, so it does not count as a try. For accepted work, also the longest time without the service.
+   * How long one request waits in all for room in the service or for the caller's budget. Such a wait follows no
+   * failure, so it does not count as a try. For accepted work, also how long the service may be lost.
    */
   readonly patienceSeconds: number;
   /**
    * Whether every request is repeated for `patienceSeconds` while the service is lost. A wrong address is then reported
-   * only after that time. If false, only waits for accepted work do that: such work continues after a restart.
+   * only after that time. If false, only waits for accepted work do so, because that work continues after a restart.
    */
   readonly bearsLoss: boolean;
 }
@@ -81,7 +81,7 @@ function isPutOff(error: unknown): boolean {
   return retryAfterSeconds !== null && (status === 429 || status === 503);
 }
 
-/** The call, the code and the message of errors that come before there is a connection: no address, no host, no TLS. */
+/** Matches the call, the code or the message of an error that prevents a connection: no address, no host, no TLS. */
 const unconnected = /^(connect|getaddrinfo) |CONNECT_TIMEOUT|CERT|SIGNATURE|SSL|TLS/;
 
 /**

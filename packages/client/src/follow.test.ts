@@ -233,7 +233,7 @@ describe('following a job by the stream', () => {
     expect(await seqsOf(clientOf(service).follow('job_1', { after: 7 }))).toEqual([8, 9]);
   });
 
-  /** Gives a ticket for each stream, and these answers in turn for stored events. The last answer is repeated. */
+  /** Gives a ticket for each stream. Requests for stored events get these answers in turn, then the last one again. */
   const storing = (...answers: readonly ReturnType<typeof json>[]) => {
     const left = [...answers];
     return scriptedService([

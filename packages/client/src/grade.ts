@@ -35,7 +35,7 @@ export interface GradeOptions
   extends CallOptions,
     GradeTests,
     Pick<RunOptions, 'language' | 'limits' | 'runtime' | 'minimumIsolation' | 'idempotencyKey'> {
-  /** Called when a test has run, before the verdict; twice if the test reached its wall limit because processors were busy. */
+  /** Called after each run of a test, before the verdict. A test that a wall limit ended on a busy host runs twice. */
   readonly onTest?: ((name: string, run: RunResult) => unknown) | undefined;
 }
 
@@ -103,7 +103,7 @@ export async function gradeProgram(
     if (signal?.aborted) isOwn = false;
     if (isOwn && error instanceof ServiceFailure && grading_id === null)
       throw error.code === 'route_not_found' ? tooOld(error) : error;
-    // A callback may throw such an error about another service.
+    // A callback may throw an error of these classes that is about another service.
     const tells = isOwn && (error instanceof ServiceFailure || error instanceof TransportFailure);
     if (tells) error.grading_id = grading_id;
     // A service that is away continues the grading once it is back, and its verdict can still be read.

@@ -20,7 +20,7 @@ type IdOf<R extends Route> = { [Id in OperationId]: RouteOf<Id> extends R ? Id :
 /** The arguments of an operation: its job, its query and its body, if it has them. */
 export type CallOf<R extends Route> = {
   readonly signal?: AbortSignal | undefined;
-  /** A parameter that is undefined is not sent. A list is one parameter, its words between commas. */
+  /** A parameter that is undefined is not sent. A list is sent as one parameter, with commas between its words. */
   readonly query?: { readonly [Name in keyof QueryOf<IdOf<R>>]: Readonly<QueryOf<IdOf<R>>[Name]> | undefined };
   readonly body?: BodyOf<IdOf<R>>;
   readonly idempotencyKey?: string | null;

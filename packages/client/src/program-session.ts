@@ -17,7 +17,7 @@ export interface Kept {
   readonly globals: number;
   readonly files: number;
   readonly not_kept: readonly { readonly kind: string; readonly name: string; readonly reason: string }[];
-  /** How many more items were not kept than `not_kept` names. */
+  /** How many items were not kept beyond those that `not_kept` names. */
   readonly more_not_kept: number;
 }
 
@@ -42,7 +42,7 @@ type Settled = Pick<RunResult, 'status' | 'files' | 'large_outputs' | 'violation
 
 export interface ProgramSession {
   readonly name: string;
-  /** The last step, with whose state the next one begins; null before the first step. */
+  /** The last step, whose state the next step begins with; null before the first step. */
   readonly lastJob: string | null;
   /**
    * Runs a program as the next step. If the program fails, the session stays where it was.

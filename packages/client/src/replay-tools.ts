@@ -15,7 +15,7 @@ interface Recorded {
   readonly seq: number;
   /** The place of the call among all calls, from 1. */
   readonly place: number;
-  /** The number of the event of the call's answer; for a call that the service refused, the number of the next answer. */
+  /** The number of the event that closed the call: its answer, or the next answer to any call after a refusal. */
   readonly closed: number;
   readonly tool: string;
   /** The values that must be equal at every run: the tool, its arguments, and the service's refusal, if there was one. */
@@ -66,7 +66,7 @@ export class ToolReplay {
 
   end(): void {}
 
-  /** The earlier run's call that equals this one: the first missing call, or one made while that call was open. */
+  /** The earlier run's call that equals this call: the first missing call, or one made before that was closed. */
   #found(line: string, seq: number): Recorded {
     const [first] = this.#missing;
     const later = this.#missing.findIndex(({ seq: made }) => made > (first?.closed ?? 0));

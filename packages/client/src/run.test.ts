@@ -272,7 +272,7 @@ describe('a run', () => {
     const usual = json({ ...SUBMITTED, receipt }, 201, { connection: 'close' });
     let answer = usual;
     await using service = await serviceWith({
-      // The connection is closed, so that the end of the service breaks none.
+      // The answer closes its connection, so that no connection is open when the service ends.
       'GET /v1/capabilities': json(NEW, 200, { connection: 'close' }),
       'POST /v1/jobs': (response) => answer(response),
     });

@@ -47,9 +47,9 @@ export interface RunOptions extends CallOptions, ProgramOptions, ToolOptions, Pi
   /** Whether the result is to have every event of the job. */
   readonly history?: boolean | undefined;
   /**
-   * How long one request pauses in all while the service has no room or the caller's budget is spent. Once the job is
-   * accepted, also the longest time without the service. Default: `patienceSeconds` of the client's `retry`. The time
-   * in which a program waits in the client for its turn does not count.
+   * How long one request waits in all for room in the service or for the caller's budget. Once the job is accepted,
+   * also how long the service may be lost. Default: `patienceSeconds` of the client's `retry`. The time in which a
+   * program waits in the client for its turn does not count.
    */
   readonly patienceSeconds?: number | undefined;
 }

@@ -132,7 +132,7 @@ export interface ServiceClient {
   attestation(job_id: string, options?: CallOptions): Promise<ExactBytes>;
   /** The canonical result artifact, compared with its digest header. */
   resultArtifact(job_id: string, options?: CallOptions): Promise<ExactBytes>;
-  /** The signed promise that the log answers for the job. Waits at most `waitSeconds` (0–300) for its signature. */
+  /** The signed promise: what the log will have, and by when. Waits at most `waitSeconds` (0–300) for its signature. */
   promise(job_id: string, options?: CallOptions & { readonly waitSeconds?: number }): Promise<ExactBytes>;
   /** The log's statements about a promised job that waited longer than was promised. */
   pending(job_id: string, options?: CallOptions): Promise<PendingStatements>;

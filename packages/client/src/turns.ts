@@ -1,6 +1,6 @@
 /**
  * Turns, first come, first served: a client has no more runs open than the service lets its tenant have. The other runs wait
- * here, in order, where they use nothing of the service.
+ * here, in order, and meanwhile use nothing of the service.
  */
 
 /** How many runs of a client are open at the service, and how many wait for their turn. */

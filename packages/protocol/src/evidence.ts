@@ -21,7 +21,7 @@ export const LogProof = Type.String();
 /** A signed statement, for the log, that a job has waited longer than was promised. */
 export const PendingStatement = Type.Object({
   stated_at: Timestamp,
-  /** The time by which the log has the result, or another statement that the job waits. */
+  /** The time by which the log has the result, or else another statement which says that the job still waits. */
   answer_by: Timestamp,
   /** The canonical form (RFC 8785) of this object was signed and logged. */
   envelope: DsseEnvelope,

@@ -56,7 +56,7 @@ export interface EndedFile {
 
 /** How a job ended, from its receipt and its record. */
 export interface JobEnd extends JobRecord {
-  /** Null if unknown. Beyond `inlineRoom` bytes, it is needed only where outputs are not kept by digest. */
+  /** Null if unknown. A text longer than `inlineRoom` bytes is needed only where outputs are not kept by digest. */
   readonly stdout: string | null;
   readonly stderr: string;
   /** Whether the record lacks a part of stdout. */
@@ -123,7 +123,7 @@ function saidBy({ stderr, outputs, violations }: JobEnd, codes: ExitCodes): Said
     const [, text] = /^points[ \t]+(\S{1,40})/.exec(stderr) ?? [];
     return text === undefined ? null : { kind: 'points', text };
   }
-  // If a checker states no points, the test gets all of its points. So a file with points that is lost counts as a mistake.
+  // If a checker states no points, the test gets all of its points. So a lost file of points counts as a mistake.
   if (violations.some(mayHidePoints)) return { kind: 'points', text: 'unknown' };
   for (const [path, kind] of SCORE_FILES) {
     const text = outputs.find((file) => file.path === path)?.text;
@@ -138,7 +138,7 @@ export const SCORE_FILES = [
   ['output/score_multiplier.txt', 'part'],
 ] as const;
 
-/** Whether a violation may have hidden a file with points: it names such a file, or names no left-out file. */
+/** Whether a violation may have hidden a file with points: it names that file, or does not name the lost files. */
 export function mayHidePoints({ type, path }: SaidViolation): boolean {
   return type === 'output_count' || path === 'output' || SCORE_FILES.some(([score]) => score === path);
 }

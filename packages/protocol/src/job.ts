@@ -17,7 +17,7 @@ export const EffectiveSpec = Type.Object({
   limits: EffectiveLimitsSchema,
 });
 
-/** Whether the signed evidence of a job can be fetched, and where. All members but `available` are null until then. */
+/** Whether and where the signed evidence of a job can be fetched. Until it can, only `available` is not null. */
 export const AttestationMember = Type.Object({
   available: Type.Boolean({ description: 'May be false just after the end: signing is asynchronous.' }),
   tenant: Nullable(Type.String({ description: 'The tenant bound into the signed evidence.' })),

@@ -63,7 +63,7 @@ export const LinkedJob = Type.Object({
   ...lifecycle,
   tenant: Type.String(),
   signal: Nullable(Type.String()),
-  /** Whether the signed envelope and the result that it is about can be read. */
+  /** Whether the signed envelope can be read, and the result that the envelope is about. */
   attestation_available: Type.Boolean(),
   /** The specification, reduced to the parts that the link shows. */
   requested_spec: StoredSpec,

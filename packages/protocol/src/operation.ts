@@ -46,7 +46,7 @@ export interface RequestBody {
   readonly mediaType?: string;
   /** The most bytes of the encoded body. */
   readonly bytesMax: number;
-  /** A sentence for the refusal of a body that is too large: a further bound, such as the smaller bound of a part. */
+  /** Words for the refusal of a body that is too large. They state a further bound, such as the bound of a part. */
   readonly smallerBound?: string;
   /** The most tokens of the body's JSON, if it may have more tokens than other bodies. */
   readonly tokensMax?: number;

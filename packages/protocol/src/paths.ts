@@ -42,8 +42,8 @@ export interface ListedPathProblem {
 }
 
 /**
- * Checks a list: each path alone, that no two paths name the same file, and that no path names the directory of
- * another. Paths are compared by their bytes: the file systems of a cell fold neither case nor Unicode.
+ * Checks each path of a list by itself, that no two paths name the same file, and that no path names the directory of
+ * another path. Paths are compared by their bytes: the file systems of a cell fold neither case nor Unicode.
  */
 export function pathsProblem(paths: readonly string[], kind: PathKind): ListedPathProblem | null {
   const earlier: string[] = [];

@@ -44,8 +44,8 @@ export const DeliveredInput = Type.Object({ bytes_delivered: Type.Integer(), raw
 export type DeliveredInput = Static<typeof DeliveredInput>;
 
 /**
- * How a program's part of an interaction ended: before the other's, after it, or by a wall limit while both waited for
- * each other.
+ * How a program's part of an interaction ended: before the other program's part, after that part, or by a wall limit
+ * while both programs waited for each other.
  */
 export const INTERACTION_ENDS = ['first', 'second', 'deadlock'] as const;
 

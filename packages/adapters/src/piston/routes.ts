@@ -73,7 +73,7 @@ function fileOf(value: unknown, index: number): NamedFile {
   return { path: optionalText(file, 'name') ?? `file${index}.code`, content_base64: bytes.toString('base64') };
 }
 
-/** Piston's limits of a stage: Piston's name, our name, and our unit in Piston's units (milliseconds or bytes). */
+/** The limits of a stage: Piston's name, our name, and how many of Piston's units (milliseconds or bytes) ours has. */
 const LIMITS = [
   ['timeout', 'wall_seconds', 1000],
   ['cpu_time', 'cpu_seconds', 1000],

@@ -30,17 +30,17 @@ export function clockOf(at: string): string {
   return formatted(CLOCK, at);
 }
 
-/** Time of day alone, as `clockOf` has it. */
+/** The time of day without the date, as in `clockOf`. */
 export function timeOfDayOf(at: string | number): string {
   return formatted(TIME_OF_DAY, at);
 }
 
-/** The label of a mark on an axis of time whose marks are `step` milliseconds apart. */
+/** The label of a mark on an axis of time. The marks are `step` milliseconds apart. */
 export function markOf(at: number, step: number): string {
   return formatted(step < 60_000 ? TIME_OF_DAY : step < 86_400_000 ? MINUTE : DAY, at);
 }
 
-/** RFC 3339 with an offset. `Date.parse` alone finds a time in any text with a number, such as `run 5`. */
+/** RFC 3339 with an offset. `Date.parse` by itself finds a time in any text with a number, such as `run 5`. */
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
 function formatted(format: Intl.DateTimeFormat, at: string | number): string {
