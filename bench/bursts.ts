@@ -1,6 +1,6 @@
 /**
- * Many runs at once by each client and each adapter, against a service with default budgets: whether all are answered, and how
- * long they take together. The baseline is the same runs by a caller that bounds itself. Each caller is a separate process.
+ * Whether a service with default budgets answers many runs that a client or an adapter makes at once, and how long they
+ * take together. The baseline is the same runs by a caller that bounds itself. Each caller is a separate process.
  */
 import { openAdapter } from '@vouchbox/adapters';
 import { createServiceClient } from '@vouchbox/client';

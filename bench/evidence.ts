@@ -31,7 +31,7 @@ const backlogJobs = 10_000;
  * code is compiled.
  */
 const warmUpJobs = 1000;
-/** The factor by which copies of its jobs enlarge a store before a service starts with it. */
+/** Before a service starts with a full store, copies of the store's jobs make their number this many times as large. */
 const storeCopies = 10;
 const storedJobs = storeCopies * (warmUpJobs + backlogJobs);
 const chainLength = 10_000;

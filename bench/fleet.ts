@@ -50,7 +50,7 @@ interface Run {
   readonly machineMs: number;
 }
 
-/** The runs, and the cost of a job for the database and the processors; or a wide fleet, if its number of nodes is given. */
+/** Measures the runs, and what a job costs the database and the processors. Given `nodes`, measures a wide fleet. */
 export async function* measure({ nodes }: { readonly nodes?: number | undefined } = {}): AsyncGenerator<Measurement> {
   if (nodes !== undefined) {
     yield* wide(nodes);

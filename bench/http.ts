@@ -42,7 +42,7 @@ async function throughput(isWanted: (what: string) => boolean): Promise<Measurem
   using scratch = scratchDirectory();
   using client = new Client();
   await using bare = await serveBare();
-  // There is one slot. After the jobs to read have ended, a long job occupies it, so that later jobs stay queued.
+  // There is one slot. Once the jobs to be read have ended, a long job takes it, so that later jobs stay queued.
   await using service = await serveService({ ...RAISED, concurrency: '1' }, scratch.path);
   const api = clientOf(service, 'alpha');
   const ids = await hellos(api, endedJobs);
@@ -120,7 +120,7 @@ async function roundOf(client: Client, { server, requests }: Driven): Promise<Fi
 const slowSeconds = 10;
 const MIB = 2 ** 20;
 
-/** Prints a MiB to each stream and writes the most bytes of outputs. */
+/** Prints a MiB to each stream, and writes outputs with the most bytes that are allowed. */
 const LARGEST = `
 head -c 1000000 /dev/zero | tr '\\0' 'o' | fold -w 1000
 head -c 1000000 /dev/zero | tr '\\0' 'e' | fold -w 1000 >&2
@@ -143,7 +143,7 @@ async function slowReaders(): Promise<Measurement[]> {
   // The first use makes a fresh heap grow. After these warm-up answers, only memory that is held makes it grow.
   for (let reading = 0; reading < 10; reading++) await Promise.all(requests.map((text) => sizeOf(service, text)));
   const alone = await probed(service, slowSeconds);
-  // One connection is left for the health check, and one for its previous connection, which is still closing.
+  // Two connections are left for the health check: its present one, and its previous one, which is still closing.
   const readers = connectionsMax - 2;
   await client.order({ kind: 'hold', port: service.port, requests, connections: readers });
   const during = await probed(service, slowSeconds);

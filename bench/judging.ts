@@ -1,7 +1,7 @@
 /**
- * Tests a second of a compiled C++ program by POST /v1/gradings, compared with go-judge's published method, done bare
- * with crun: one compilation, and for each test a copy of the product and a cell. Neither side counts the compilation:
- * the service keeps the product of an earlier round. With a job for each test, each job compiles.
+ * How many tests of a compiled C++ program POST /v1/gradings runs per second. The baseline is the published method of
+ * go-judge on bare crun: it compiles once, and each test gets a copy of the product and a cell. Neither side counts the
+ * compilation: the service keeps the product of an earlier round. The other baseline has a compiling job for each test.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { GradingAnswer, GradingDetail, JobSubmission } from '@vouchbox/protocol';

@@ -109,7 +109,7 @@ async function loneProofs(logged: ServedCells): Promise<Measurement> {
       attestations.push(performance.now() - ended);
       await answered(logged, `${job_url}/log-proof`);
       proofs.push(performance.now() - ended);
-      // The pause lets the next job be alone as well.
+      // After this pause, the next job is a single job again.
       await pause(1200);
     }
   });

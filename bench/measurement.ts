@@ -57,7 +57,7 @@ export function median(values: readonly number[]): number {
   return percentile(values, 0.5);
 }
 
-/** The quantile of some figures: a `part` of all figures, from 0 to 1, is below it. */
+/** The quantile of some figures: the figure below which the given `part` of them lies. `part` is from 0 to 1. */
 export function percentile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(Math.floor(sorted.length * part), sorted.length - 1)] ?? Number.NaN;

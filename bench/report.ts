@@ -23,7 +23,7 @@ export interface Machine {
   readonly memory_mb: number;
   readonly kernel: string;
   readonly processor: string;
-  /** How many milliseconds `--sync-ms` makes each sync of a file take at least; 0 for syncs of the disk itself. */
+  /** Each sync of a file takes at least so many milliseconds, as `--sync-ms` says; 0 if the disk alone decides. */
   readonly sync_ms: number;
   /** The version that each program states; null if it is not installed. */
   readonly versions: Readonly<Record<string, string | null>>;

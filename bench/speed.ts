@@ -14,7 +14,7 @@ import { idleMemory, startTime } from './speed/own.ts';
 import { burst, latency, throughput } from './speed/runs.ts';
 import { manyStored } from './speed/stores.ts';
 
-/** Prints a little less than the most that is stored of a stream, in lines that fit the record caps. */
+/** Prints almost as many bytes as are stored of one stream at most, in lines that fit the record caps. */
 const MEBIBYTE: JobSubmission = { language: 'python', code: 'print((("x" * 1023) + "\\n") * 1023)' };
 
 /** The figures of a service with only the namespace class. */

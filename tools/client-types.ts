@@ -79,7 +79,7 @@ export interface CancellationAnswer extends JobDetail {
 }
 `;
 
-/** TypeScript tells the known kinds apart from others only if the kind of the others is not a plain string. */
+/** If the kind of unknown events were a plain string, TypeScript could not tell the known kinds apart from them. */
 const EVENTS = `/** An event's kind that is not a known one. It is text: compare it as \`String(event.kind)\`. */
 export declare enum UnknownKind {
   any = 'a kind that this version of the client does not know',

@@ -53,8 +53,8 @@ function pathOfNode() {
 }
 
 /**
- * Makes the link to the pinned Node if npm did not. npm 9, which Debian 12 has, does not install the Nodes of other
- * platforms. It removes the link together with them, because they would have the same link.
+ * Makes the link to the pinned Node if npm did not. npm 9, which Debian 12 has, leaves out the Nodes of other platforms
+ * and then removes the link too, because those Nodes would have the same link.
  */
 function linkPinnedNode() {
   if (existsSync(nodeLink) || isNewEnough(process)) return;

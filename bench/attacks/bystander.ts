@@ -15,7 +15,7 @@ export interface Experience {
   readonly healthP99: number;
   /** The 99th percentile for `POST /v1/jobs`, measured in the same way. */
   readonly submissionP99: number;
-  /** How many tries were refused or cut off. Requests that need a place for a response, wait or stream count too. */
+  /** How many tries were refused or cut off. This includes requests that need a place: results, waits and streams. */
   readonly retries: number;
   /** How much longer than its wall limit a job ran, at most. */
   readonly wallLateness: number;

@@ -42,7 +42,7 @@ const jobsAtOnce = 4;
 interface Asked {
   readonly code: string;
   readonly count: number;
-  /** The reads of these jobs. */
+  /** The paths that are requested once these jobs have ended. */
   readonly paths: (ids: readonly string[]) => readonly string[];
 }
 

@@ -23,7 +23,7 @@ export async function fillStore(directory: string, jobs: number, named: number):
   await runSeeds(directory);
   const path = join(directory, 'svc.db');
   using database = new DatabaseSync(path);
-  // A loss does no harm, because the store can be made again. No log is left beside the file.
+  // The store may be lost, because it can be made again. Without a journal, no second file is left beside it.
   for (const pragma of ['journal_mode = delete', 'journal_mode = off', 'synchronous = off', 'cache_size = -262144']) {
     database.exec(`pragma ${pragma}`);
   }
@@ -99,7 +99,7 @@ function copyJobs(
 
 const TIMES = new Set(['created_at', 'started_at', 'finished_at']);
 
-/** The expression that makes a copy's column from the original's. A text may contain the name of the job. */
+/** The SQL expression for this column of a copy. In a text, the id of the original job is replaced by the copy's id. */
 function copied(column: string): string {
   if (column === 'job_id') return 'copies.job_id';
   if (TIMES.has(column)) return `strftime('%Y-%m-%dT%H:%M:%fZ', copies.at, 'unixepoch')`;

@@ -5,7 +5,7 @@ import { withService } from './bench-service.ts';
 import { residentTogetherMib } from './resident.ts';
 
 const rounds = 7;
-/** Long enough for the service to return the memory of its start, and to end its watching thread, which is idle. */
+/** Long enough for the service to return the memory that its start took, and to end its idle watching thread. */
 const idleMilliseconds = 45_000;
 
 /** The time of a start with both classes installed. The service opens only the stronger class. */

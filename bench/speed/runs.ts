@@ -1,7 +1,7 @@
 /**
  * How long one job takes, and how many jobs complete in a second, compared with the same programs without the service.
- * Each figure is measured twice: after a pause, in which the service may make cells ahead, and without a pause for so
- * long that those cells are used up.
+ * Each figure is measured in two ways. After a pause, the service may have made cells ahead. Without a pause, jobs run
+ * for so long that those cells are used up.
  */
 import type { JobSubmission } from '@vouchbox/protocol';
 import type { Served } from '../http/processes.ts';
@@ -21,8 +21,8 @@ interface Latency {
   readonly submission: JobSubmission;
   readonly run: BareOrder['run'];
   /**
-   * The targets, as the largest allowed fractions of the baseline's figures: for the median and the 99th percentile after a
-   * pause, and for the median without a pause. Null if there is no such target.
+   * The targets, each the largest allowed fraction of the baseline's figure: of the median after a pause, of the 99th
+   * percentile after a pause, and of the median without a pause. Null for no target.
    */
   readonly targets: readonly [number | null, number | null, number | null];
   readonly rounds?: number;
@@ -85,7 +85,7 @@ interface Throughput {
   readonly submission: JobSubmission;
   readonly run: BareOrder['run'];
   readonly workers: number;
-  /** The targets, as the smallest allowed fractions of the baseline's rate: after and without a pause. Null for no target. */
+  /** The smallest allowed fractions of the baseline's rate: after a pause, and without a pause. Null for no target. */
   readonly targets: readonly [number | null, number | null];
   readonly jobs?: number;
   /** A second baseline for the rate without a pause, with another number of workers and its target. */

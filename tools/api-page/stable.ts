@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 const FIRST_CREATED = Date.parse('2026-01-05T09:30:00.000Z');
 const MINUTE = 60_000;
 
-/** What replaces a time: this many milliseconds after the job's creation, by the member's name or the event's kind. */
+/** The milliseconds from the job's creation to the time that is shown, by the member's name or the event's kind. */
 const MOMENTS: Readonly<Record<string, number>> = {
   created_at: 0,
   queued: 0,

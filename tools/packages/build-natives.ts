@@ -1,5 +1,5 @@
 /**
- * Builds the programs that start cells for every architecture that a package serves, and lists their digests. They are linked
+ * Builds the programs that start cells, for each architecture that a package serves, and lists their digests. They are linked
  * with the C library and libseccomp of this host's Debian release. apt fetches these libraries into a separate directory, so
  * nothing is installed, and the libraries that this host has do not matter. docs/decisions/0048.
  */
