@@ -30,7 +30,7 @@ function named(providers: readonly Provider[]) {
   );
 }
 
-/** The program around the function: its namespaces, and what it returns or throws in a file. */
+/** The program around the function: it makes the namespaces, and puts what the function returns or throws in a file. */
 function programOf(code: string, providers: readonly Provider[]): string {
   const lists = providers.map(({ name, prelude = '' }) => {
     const methods = named([...providers]).filter(({ namespace }) => namespace === name);

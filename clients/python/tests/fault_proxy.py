@@ -37,7 +37,7 @@ class Seen:
 
 @dataclass
 class Fault:
-    """A fault, and how many requests it is still for."""
+    """A fault, and the number of requests for which it is still to be made."""
 
     what: dict[str, Any]
     left: int
@@ -111,7 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif "answer" in fault:
             self.answer_instead(fault["answer"])
         else:
-            # An answer that is kept back anyway is requested without its query, so that the service does not wait.
+            # If the answer will be kept back, the query is left out, so that the service answers without a wait.
             path = self.path.partition("?")[0] if fault.get("fault") == "hold_answer" else self.path
             self.answer_with(fault, operation, *self.forwarded(path, body))
 

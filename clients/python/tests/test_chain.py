@@ -1,4 +1,4 @@
-"""The event chain and the receipt, recomputed: from a real job, and with each thing in it changed."""
+"""The event chain and the receipt of a real job, recomputed: unchanged, and with each thing in them changed."""
 
 from __future__ import annotations
 

@@ -245,7 +245,7 @@ def test_gradings_that_expect_the_same_do_not_take_uploads_from_each_other(
         return client.grade("print(input())", tests=[GradeTest(name="one", stdin="same", expected="same\n")])
 
     def interfere(request: httpx.Request) -> None:
-        """Another grading comes after the uploads of the first, and before its request."""
+        """Makes another grading between the uploads and the request of the first grading."""
         if request.method == "POST":
             asked.append(request.url.path)
             if len(asked) == 1:

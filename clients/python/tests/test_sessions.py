@@ -14,7 +14,7 @@ from vouchbox import AsyncClient, Client, InputUnavailable, Kept, NotKept, Sessi
 
 
 class Face:
-    """One of the two clients, each of whose calls is made to its end."""
+    """One of the two clients, in a form in which each call returns only at its end."""
 
     def __init__(self, client: Any, loop: asyncio.AbstractEventLoop) -> None:
         self._client = client

@@ -1,8 +1,8 @@
 """An answer of a service is believed only if each member that the contract names is there and has the right type.
 
-The forms are made from the contract. A text lists the types that the value may have: `s` text, `n` a number, `i` a whole
-number, `b` true or false, `z` null, `j` the id of a job. The empty text allows every value. `[form]` is a list, `[form, null]`
-a form or null, and an object has a form for each member: `name?` may be missing, and `*` stands for every member.
+The forms are made from the contract. A form that is a text lists the types of a value: `s` text, `n` a number, `i` a
+whole number, `b` true or false, `z` null, `j` the id of a job. The empty text allows every value. `[form]` is a list.
+`[form, null]` is a form or null. An object has a form for each member: `name?` may be missing, `*` is every member.
 """
 
 from __future__ import annotations

@@ -94,8 +94,8 @@ class _Driver(Generic[C]):
     async def _carry_out(self, effect: Effect) -> object:
         match effect:
             case Send(request):
-                # The exchange has its own task, because httpx's network library (anyio 3.6) may leave the task that connects
-                # counted as cancelled. In the caller's task, `asyncio.timeout` would then not recognize its own cancellation.
+                # httpx's network library (anyio 3.6) may leave the task that connects marked as cancelled. So the
+                # exchange has its own task: in the caller's, `asyncio.timeout` would miss its own cancellation.
                 return await asyncio.create_task(self._exchange(request))
             case Pause(seconds):
                 return await asyncio.sleep(seconds)

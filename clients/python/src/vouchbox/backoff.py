@@ -54,7 +54,7 @@ def delay_seconds(retry: Retry, tries: int, failure: VouchboxError | None = None
 
 
 def is_worth_retrying(retry: Retry, failure: VouchboxError) -> bool:
-    """Whether the same request may succeed if it is sent again. Callers themselves wait for facts about a job (404, 409)."""
+    """Whether a repeated request may succeed. False for 404 and 409: callers themselves wait for facts about a job."""
     if _asked_seconds(failure) > retry.retry_after_seconds_max:
         return False
     if isinstance(failure, ServiceFailure):

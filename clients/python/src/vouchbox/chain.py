@@ -1,4 +1,4 @@
-"""The hash chain of a job's history, recomputed as an auditor does who trusts no stored digest.
+"""The hash chain of a job's history, recomputed as by an auditor who trusts no stored digest.
 
 An event's digest is SHA-256 over `svc.event.v1`, a line feed, and the canonical JSON of its `data`, `job_id`, `kind`,
 `prev_hash`, `seq` and `timestamp`. The first event follows 64 zeros.

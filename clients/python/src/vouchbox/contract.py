@@ -118,7 +118,7 @@ class Product(TypedDict):
 
 
 class Interactor(TypedDict):
-    """A second program: the standard output of each is the standard input of the other."""
+    """A second program. The standard output of each program is the standard input of the other."""
 
     language: str
     code: str
@@ -248,7 +248,7 @@ class GradingGroup(TypedDict):
 
 
 class Violation(TypedDict):
-    """One limit that a program broke, or one act that it was refused."""
+    """One limit that a program broke, or one of its acts that was refused."""
 
     type: str
     message: str
@@ -378,7 +378,7 @@ class EndingPage(ReplayPage):
 
 
 class AttestationMember(TypedDict):
-    """Whether the signed evidence of a job can be fetched. All members but `available` are None until it can."""
+    """Whether the signed evidence of a job can be fetched. Until then, all members but `available` are None."""
 
     available: bool
     tenant: str | None

@@ -30,8 +30,8 @@ class Request:
     wait_seconds: float = 0.0
     """Seconds that the service was asked to wait. The answer may take that much longer."""
     within_seconds: float = math.inf
-    """The exchange fails after so many seconds without progress, even if the client would wait longer. It also fails
-    when a part of the body comes more than so many seconds after the start."""
+    """The exchange fails if it makes no progress for so many seconds, even if the client would wait longer. It also
+    fails if a part of the body comes more than so many seconds after the exchange began."""
 
 
 @dataclass(frozen=True, slots=True)

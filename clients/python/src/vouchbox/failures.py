@@ -315,7 +315,7 @@ class EvidenceFailure(VouchboxError):
         super().__init__(message)
         self.check = check
         """Which check failed: a fault of the chain, `receipt`, `finished`, `output`, `artifacts`, `workspace`,
-        `promise`, or `transcript` of a run that replays one."""
+        `promise`, or, for a run that replays a transcript, `transcript`."""
         self.seq = seq
         """The first event that is wrong, if an event is."""
         self.job_id: str | None = None

@@ -39,7 +39,7 @@ class GradeTest:
     """`lines` ignores white space at the ends of lines and of the whole output. `words` compares only the words. `{"floats": …}`
     compares words too, and ignores differences of numbers within a tolerance, `absolute` or `relative`."""
     points: float = 1
-    """What the test counts if it is accepted."""
+    """The points of the test if it is accepted."""
     group: str | None = None
     """The name of its group, if there are groups."""
     checker_args: Sequence[str] | None = None

@@ -131,7 +131,7 @@ def random_key() -> str:
 def submission_request(
     submission: JobSubmission, idempotency_key: str, wait_seconds: float | None = None, include: str | None = None
 ) -> Request:
-    """The request that stores a job, and with `wait_seconds` also waits for its result and what `include` names."""
+    """The request that stores a job. With `wait_seconds`, it also waits for the result and for what `include` names."""
     headers = {"accept": "application/json", "content-type": "application/json", "idempotency-key": idempotency_key}
     path = path_of("/v1/jobs", wait_seconds=wait_seconds, include=include)
     return Request("POST", path, headers, body_of(submission), wait_seconds or 0.0)
@@ -181,8 +181,8 @@ def result(session: Session, job_id: str, *, wait_seconds: float = 0.0) -> Flow[
 def wait(session: Session, job_id: str, *, timeout_seconds: float | None = None) -> Flow[Result]:
     """The result once the job has ended. The service holds the wait; nothing is polled.
 
-    Raises `TransportFailure` with the reason `timeout` once `timeout_seconds` are over. The job goes on. The last
-    request may take longer over a slow connection: connecting may take the rest of the time, and so may the answer.
+    Raises `TransportFailure` with the reason `timeout` once `timeout_seconds` are over. The job goes on. Over a
+    slow connection, the last request may end later: connecting may take all of the time left, and the answer as much.
     With 0, one request asks whether the job has ended.
     """
     return (

@@ -15,7 +15,7 @@ from .submission import body_of
 _ROUTE: Final = "/v1/jobs/{id}/links"
 
 _LINK_URL: Final = re.compile(r"/links/([A-Za-z0-9_-]+)#[A-Za-z0-9_-]+")
-"""Any other address from a service would lead a reader, and the secret, somewhere else."""
+"""The only form of a link. Another address from a service would lead a reader, and the secret, somewhere else."""
 
 
 def create_link(

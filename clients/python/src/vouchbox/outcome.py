@@ -55,7 +55,7 @@ class RunResult(Result):
     effective_limits: Mapping[str, float | None] | None
     """The limits that held; None if no program ran. A limit that was not observed is None."""
     clamped: Mapping[str, float]
-    """The limits whose value in force differs from the requested value, with the value in force: the service has ceilings."""
+    """The limits that the service's ceilings changed from what was requested, each with the value in force."""
     lost: tuple[Violation, ...]
     """The files that did not come back, and why: too large, too many, no file, not written. Empty if nothing is lost."""
     receipt_sha256: str

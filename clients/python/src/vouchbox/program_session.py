@@ -40,7 +40,7 @@ class NotKept:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What a step kept, and by name and reason what it could not keep."""
+    """What a step kept. What it could not keep is listed by name, with the reason."""
 
     globals: int
     files: int

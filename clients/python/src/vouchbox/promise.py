@@ -42,7 +42,7 @@ class JobPromise:
     """The number of the job among all jobs of its tenant; None if the service does not state it."""
     accepted_at: str
     answer_by: str
-    """The time by which the log has the result, or a statement that the job waits."""
+    """The time by which the log has the result, or has a statement which says that the job waits."""
     log_origin: str
     log_key: str
 

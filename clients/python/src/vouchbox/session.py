@@ -59,7 +59,7 @@ class Session:
     said: Answer | None = None
     """The last whole answer about the service itself."""
     asking: tuple[Asking, Asking] = field(default_factory=lambda: (Asking(), Asking()))
-    """For callers that bear no lost service, and for those that bear one. Their patience differs, so they wait separately."""
+    """One for callers that do not bear a lost service, one for the rest. Their patience differs: they wait apart."""
     runs: Turns = field(default_factory=Turns)
     tenant: str | None = None
     """The tenant of the credential, known once a promise was checked."""
@@ -118,7 +118,7 @@ def exchange(request: Request) -> Flow[Answer]:
 
 
 def exchange_soon(request: Request) -> Flow[Answer]:
-    """Sends a request that ends work, once. Nobody waits for its answer, so it must not hold the caller up."""
+    """Sends, only once, a request that ends work. Nobody waits for its answer, so it must not hold the caller up."""
     return (yield from exchange(replace(request, within_seconds=_END_SECONDS)))
 
 
@@ -140,7 +140,7 @@ def call(session: Session, request: Request) -> Flow[Answer]:
             is_kept = is_kept or (is_waiting and may_have_arrived(failure))
             is_lost = is_kept and is_away(failure) and not is_put_off(failure)
             if is_lost:
-                # The time of the first failed request does not count: the service may have been there and held it.
+                # The first failed request's duration does not count: the service may have been there and held it.
                 lost += 0.0 if losses == 0 else time.monotonic() - began
                 losses += 1
                 delay = delay_seconds(retry, losses, failure)
@@ -288,7 +288,7 @@ def _envelope_of(body: bytes) -> Mapping[str, Any] | None:
 
 
 def _seconds_of(header: str | None) -> int | None:
-    """Whole seconds, or a date as a proxy may send, from now. RFC 9110 § 10.2.3."""
+    """The seconds from now that a header states, as a whole number or, as a proxy may, as a date. RFC 9110 § 10.2.3."""
     if header is None:
         return None
     if header.isascii() and header.isdigit():

@@ -19,7 +19,7 @@ ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
 
 ANSWER_BYTES_A_SECOND = 4096
-"""The slowest allowed rate of an answer that takes longer than the time without progress. A trickle would never end."""
+"""The slowest allowed rate of an answer after the longest time without progress. A trickle would never end."""
 
 
 class _Bearer(httpx.Auth):
