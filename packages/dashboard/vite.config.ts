@@ -5,7 +5,7 @@ import { defineConfig, type Plugin } from 'vite';
 /** The service to which `vite` passes requests on during development. */
 const service = 'http://127.0.0.1:8080';
 
-/** Parts that the client loads on first use. No view uses them, and a dashboard's service is never older than it. */
+/** Parts that the client loads on first use. No view uses them, and the service is never older than its dashboard. */
 const neverLoaded =
   /\/client\/src\/(grade|older-server|program-session|promise|run-tools|verify-record|workspace)\.ts$/;
 

@@ -66,7 +66,7 @@ export interface TerminalRecord {
   readonly receipt: StoredReceipt;
   readonly events: readonly JobEvent[];
   readonly kept: KeptForPredicate;
-  /** The text from which the data of each event was read, to be checked unchanged; absent if not known. */
+  /** The texts from which the data of the events was read. They are checked unchanged. Absent if they are not known. */
   readonly dataTexts?: readonly (string | undefined)[];
 }
 

@@ -13,7 +13,7 @@ export const CANARY_TENANT = '.canary';
 /** How long jobs may still name a canary after its end. */
 export const canaryNamedMilliseconds = 60 * 60 * 1000;
 
-/** What every canary tries. A canary of one class may try more, but only what can show something in that class. */
+/** What every canary tries. A canary of some class may try other things too, if they can show something there. */
 export const CANARY_TRIES = [
   'mount',
   'ptrace',

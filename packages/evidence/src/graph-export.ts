@@ -11,7 +11,7 @@ export const JOB_GRAPH_TYPE = 'urn:svc:job-graph:v1';
 
 /** The list of a graph. */
 export const GRAPH_FILE = 'graph.json';
-/** How many jobs a graph may have, and the longest chain of jobs from the graph's job to one that it depends on. */
+/** A graph may have so many jobs. A chain from the graph's job to a job that it depends on may have so many. */
 export const graphJobsMax = 10_000;
 export const graphDepthMax = 1000;
 export const graphFileBytesMax = 4 * 2 ** 20;

@@ -19,7 +19,7 @@ interface PromisedJob {
   readonly jobId: string;
   /** The number of the job in its tenant, from 1, in the order of acceptance; absent if the service does not state it. */
   readonly tenantJobNumber?: number;
-  /** The time by which the log has the result, or a statement that the job waits. */
+  /** The time by which the log has the result, or has a statement which says that the job waits. */
   readonly answerBy: string;
   /** The log that answers, as its heads name it, and its key as `NAME+HINT+BASE64`. */
   readonly logOrigin: string;
@@ -68,7 +68,7 @@ export function readPromise({ predicateType, predicate, subject }: Statement): P
     : refused('its subject is not the submission that it states');
 }
 
-/** Reads a signed statement that a job waits. */
+/** Reads a signed statement which says that a job waits. */
 export function readPending({ predicateType, predicate, subject }: Statement): PendingResult {
   if (predicateType !== PENDING_TYPE) return refused(`the predicate type is not ${PENDING_TYPE}`);
   const problem = malformed(predicate, { ...JOB_FORMS, statedAt: isTime, promiseSha256: isSha256, salt: isSalt });

@@ -1,6 +1,6 @@
 /**
- * Recomputes a job's chain of events, as an auditor does who trusts no stored digest, and names the first event that does not
- * follow from the ones before it. Spec § Events 7 and 8.
+ * Recomputes a job's chain of events without trust in any stored digest, as an auditor does. Names the first event that
+ * does not follow from the ones before it. Spec § Events 7 and 8.
  */
 import type { JobEvent } from '@vouchbox/protocol';
 import { eventHash, GENESIS_HASH, HASH_VERSION, type LinkedEvent } from './chain.ts';

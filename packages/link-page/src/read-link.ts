@@ -89,7 +89,7 @@ export class LinkReader {
   }
 }
 
-/** The shown parts of the program, its input and its files, and the receipt if nothing is signed; nothing without a receipt. */
+/** The program, input and files that the link shows, and the receipt if nothing is signed. Empty without a receipt. */
 function programOf(job: LinkedJob, folded: FoldedResult | null): [string, Uint8Array<ArrayBuffer>][] {
   const { requested_spec, receipt, attestation_available: isSigned } = job;
   if (receipt === undefined) return [];

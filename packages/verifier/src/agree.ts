@@ -210,7 +210,7 @@ function stated(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** A digest, or `none` if it is missing. A receipt without any digest lacks that of the code, so it is still incomparable. */
+/** A digest, or `none` if it is missing. A receipt without digests also lacks the code's, so it stays incomparable. */
 function given(digest: unknown): string | null {
   return digest === undefined || digest === null ? 'none' : stated(digest);
 }

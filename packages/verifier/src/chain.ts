@@ -1,5 +1,5 @@
 /**
- * `service-verify chain`: whether this history follows, event by event, from its beginning, and matches the receipt.
+ * `service-verify chain`: whether all events follow one another from the first on, and the history matches the receipt.
  */
 import { historyBytesMax, isJsonObject, parseStrictJson, type StoredReceipt } from '@vouchbox/evidence';
 import { envelopeBytesMax, sizeText } from '@vouchbox/protocol/vocabulary';

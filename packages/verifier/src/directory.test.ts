@@ -172,7 +172,7 @@ describe('a directory that cannot be read', () => {
     expect(await verify(key)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('it is a file; unpack') });
   });
 
-  test('is refused if a file is longer or shorter than the kernel states, as while the file is being written', () => {
+  test('is refused if a file is longer or shorter than the kernel states, for example during a write', () => {
     const path = directory();
     // The kernel states the length 0 for `/proc/version`, which is not empty.
     const mount = `mount --bind /proc/version "$1/input/a.csv" && exec "$0" directory "$1" --public-key "$2" --tenant acme`;

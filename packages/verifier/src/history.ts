@@ -6,7 +6,7 @@ import { EXPORT_FILES, isJsonObject, parseStrictJson } from '@vouchbox/evidence'
 import type { JobEvent } from '@vouchbox/protocol';
 import { type ExportedJob, wholeFile } from './exported-job.ts';
 
-/** The position that the last replay page states: the end, or more events to come; `unknown` without a page. */
+/** What the last replay page says: the history has ended, or more events come. `unknown` if there was no page. */
 export type HistoryEnd = 'terminal' | 'more' | 'unknown';
 
 export interface History {

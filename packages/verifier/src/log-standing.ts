@@ -1,5 +1,5 @@
 /**
- * Where a signed statement stands in the log: whether the log has it, which witnesses saw that, and whether the reader saw this
+ * Where a signed statement stands in the log: whether the log has it, which witnesses saw it, and whether the reader saw this
  * same log before. Works on bytes that were read, and uses nothing that only Node has. docs/VERIFYING.md, the log.
  */
 import {

@@ -1,6 +1,6 @@
 /**
  * Whether a statement reached the log soon after its job ended. The log signs no times, but a witness says when it saw a
- * head: a statement that this head lacks came after that time, whatever it says itself. Uses nothing that only Node has.
+ * head. A statement that this head lacks came later, whatever time it states itself. Uses nothing that only Node has.
  */
 import { type Checkpoint, cosignedAt, type NoteKey, type SignedStatement, type Witnessed } from '@vouchbox/evidence';
 import { type Check, checked, failed } from './report.ts';
@@ -16,7 +16,7 @@ export interface EarlierHead {
 /** How long after its end a job may reach the log: clocks differ, and a signer may be down for a while. */
 export const logDelayDefault = 10 * 60_000;
 
-/** A second as text. A witness may state any time: a second that is not a date is shown as its number. */
+/** A time in seconds as text. A witness may state any number. A number that is no date is shown as a number. */
 export function timeText(seconds: number): string {
   const date = new Date(seconds * 1000);
   return Number.isNaN(date.getTime()) ? `second ${seconds}` : date.toISOString().replace('.000Z', 'Z');

@@ -1,8 +1,8 @@
 /**
- * Whether a promise was kept: a pinned key signed it, and the log has the result, or a statement that the job waits, in
- * time. No file can show that something is missing. So a promise counts as broken if no proof is given, but a head that
- * a witness saw after the promised time. Whoever has the proof can still show otherwise. Works on bytes that were read
- * before, and uses nothing that only Node has. docs/VERIFYING.md, promises.
+ * Whether a promise was kept: a pinned key signed it, and in time the log had the result, or a statement which says
+ * that the job waits. No file can show that something is missing. So a promise counts as broken if the files have no
+ * proof, but a head that a witness saw after the promised time. Whoever has the proof can still show otherwise. Works
+ * on bytes that were read before, and uses nothing that only Node has. docs/VERIFYING.md, promises.
  */
 import {
   canonicalJson,
@@ -40,7 +40,7 @@ export interface PromiseEvidence {
   /** The signed envelope of the result; null if there is none. */
   readonly result: Uint8Array<ArrayBuffer> | null;
   readonly logProof: Uint8Array | null;
-  /** Statements that the job waits, each with its proof. */
+  /** Statements which say that the job waits, each with its proof. */
   readonly pending: readonly { readonly envelope: Uint8Array<ArrayBuffer>; readonly proof: Uint8Array | null }[];
   /** Signed heads of the log, or proofs that have one. */
   readonly heads: readonly Uint8Array[];
@@ -258,7 +258,7 @@ type Receipt = Readonly<Record<string, unknown>>;
 
 const own = (object: Receipt, name: string): unknown => (Object.hasOwn(object, name) ? object[name] : undefined);
 
-/** Whether a member of a receipt states what was promised. In a receipt, an interaction also has the observations. */
+/** Whether a member of a receipt states what was promised. It may state more: an interaction also has observations. */
 function states(member: unknown, promised: unknown): boolean {
   if (!isJsonObject(member) || !isJsonObject(promised))
     return member !== undefined && canonicalJson(member) === canonicalJson(promised);

@@ -60,7 +60,7 @@ const waits = (changes: Partial<PendingPredicate> = {}) => {
   return signStatement(pendingStatement(all), signerOf(job.key)).envelope;
 };
 
-// The log has its opening, another statement, the statement that the job waits, more statements, and at last the result.
+// The log has its opening, another statement, the one about the waiting job, more statements, and at last the result.
 log.append(new TextEncoder().encode('something else'));
 const early = log.size;
 const pendingAt = log.appendSigned(waits(), job.key.publicKeyPem);

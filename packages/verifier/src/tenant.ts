@@ -1,6 +1,6 @@
 /**
- * `service-verify tenant`: exports of one tenant, each checked, and the numbers that they state: 1 to N without a gap. N comes
- * from the tenant, from a promise that the tenant holds or from its own exports. A job that both the tenant and the operator
+ * `service-verify tenant`: checks each export of a tenant, and that their numbers are 1 to N without a gap. N is from
+ * the tenant, from a promise that the tenant holds or from its own exports. A job that both the tenant and the operator
  * leave out is not noticed.
  */
 import { envelopeBytesMax } from '@vouchbox/protocol/vocabulary';

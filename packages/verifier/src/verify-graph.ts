@@ -243,8 +243,8 @@ function report(job_id: string, { nodes, jobs, surplus }: Compared): GraphReport
 }
 
 /**
- * A job that depends on itself, apart from jobs whose programs talk to each other; null if none does. The search removes jobs on
- * which no remaining job depends, as long as there are such jobs.
+ * A job that depends on itself; null if there is none. Jobs do not depend on each other if only their programs
+ * talk. The search removes jobs on which no remaining job depends, as long as there are such jobs.
  */
 function jobOfCircle(jobs: ReadonlyMap<string, GraphJob>): string | null {
   const counts = new Map(Array.from(jobs.keys(), (id) => [id, 0]));

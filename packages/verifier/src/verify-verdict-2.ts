@@ -199,7 +199,7 @@ class Examiner {
       throw new Mismatch('its validator read another input');
   }
 
-  /** Requires that a product which a program of the grader started was built from the source of that program. */
+  /** If a program of the grader started a product, requires that the product was built from that program's source. */
   async #checkProduct(name: string, receipt: Attested['receipt']): Promise<void> {
     const build = startedBy(receipt);
     if (build === undefined) return;

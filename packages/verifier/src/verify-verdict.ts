@@ -150,7 +150,7 @@ function endings(run: Attested): readonly TestVerdict[] {
 
 const JUDGED: readonly TestVerdict[] = ['accepted', 'wrong_answer', 'checker_failed'];
 
-/** The verdicts after a good end: if only stderr is cut, the output is known, but graders of older versions did not judge it. */
+/** The verdicts after a good end. If only stderr is cut, stdout is known, but older graders did not judge it. */
 function endingsWell({ truncated, executor_output }: StoredReceipt): readonly TestVerdict[] {
   if (truncated !== true) return JUDGED;
   const stdout = isJsonObject(executor_output) ? executor_output['stdout'] : null;

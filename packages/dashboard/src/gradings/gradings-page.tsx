@@ -9,7 +9,7 @@ import { StatusBadge } from '../parts/status-badge.tsx';
 import { Table } from '../parts/table.tsx';
 import { useCaller } from '../session/session.ts';
 
-/** The number of gradings of a page, and after how many milliseconds the first page is read again. */
+/** A page has so many gradings. The first page is read again after so many milliseconds. */
 const pageGradings = 50;
 const againMilliseconds = 5000;
 

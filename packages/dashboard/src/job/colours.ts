@@ -51,7 +51,7 @@ function ground(name: string): string {
   return name === '' ? '' : `on-${name}`;
 }
 
-/** The colour of a palette of 256, or of three numbers. */
+/** A colour from a palette of 256, or one that is given by three numbers. */
 function cssColour(name: string | null, truecolor: string | null): string | null {
   const numbers = name === 'ansi-truecolor' ? /^(\d{1,3}), (\d{1,3}), (\d{1,3})$/.exec(truecolor ?? '') : null;
   if (numbers !== null) return `rgb(${numbers[1]} ${numbers[2]} ${numbers[3]})`;

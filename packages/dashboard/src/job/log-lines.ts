@@ -70,7 +70,7 @@ export function canFold(lines: Lines, place: number): boolean {
   return (lines[place + 1]?.indent ?? -1) > (lines[place]?.indent ?? Number.POSITIVE_INFINITY);
 }
 
-/** For each row, the place of the line that it shows if these lines are folded; null if each line has exactly one row. */
+/** The place of the line that each row shows, if these lines are folded. Null if each line has exactly one row. */
 export function rowsOf(lines: Lines, folded: ReadonlySet<number>): readonly number[] | null {
   if (folded.size === 0 && lines.every(({ text }) => text.length <= rowCharacters)) return null;
   const rows: number[] = [];
@@ -82,7 +82,7 @@ export function rowsOf(lines: Lines, folded: ReadonlySet<number>): readonly numb
   return rows;
 }
 
-/** The part of a text before a row, counted from 0, and the part in that row. No character is cut. */
+/** The part of a text before this row, and the part in it. Rows are counted from 0. No character is cut in two. */
 export function rowIn(text: string, row: number): readonly [before: string, shown: string] {
   const [from = 0, to] = [row, row + 1].map((each) => {
     const at = each * rowCharacters;

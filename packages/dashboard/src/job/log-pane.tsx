@@ -6,7 +6,7 @@ import { canFold, hasText, type OutputLine, rowIn, rowsOf } from './log-lines.ts
 import { LogRow } from './log-row.tsx';
 import type { LogView } from './log-tools.tsx';
 
-/** The height of a line in pixels, as in `output.css`, and how many lines beyond those in sight are drawn. */
+/** A line is so many pixels high, as in `output.css`. Beyond the lines in sight, so many more are drawn. */
 const linePixels = 20;
 const linesAround = 20;
 /** Within this many pixels of the end, the pane follows the output. */
@@ -110,7 +110,7 @@ function useTurning(rows: Virtualizer<HTMLDivElement, Element>, place: number, l
   }, [place, rows, leaveEnd]);
 }
 
-/** The row of a line; -1 if the line is not shown. If it has several rows, the first with the sought text. */
+/** The row of a line; -1 if the line is not shown. Of several rows, it is the first with the sought text. */
 function rowOf(lines: readonly OutputLine[], rows: readonly number[] | null, number: number, sought: string): number {
   const place = lines[number - 1]?.number === number ? number - 1 : lines.findIndex((line) => line.number === number);
   if (rows === null || place < 0) return place;

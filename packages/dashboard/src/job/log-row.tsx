@@ -104,7 +104,7 @@ const Line = memo(({ line, piece, sought }: LineProps) => {
 /** A text in which every occurrence of the sought text is marked. */
 function marked(text: string, sought: string): ReactNode {
   const lower = text.toLowerCase();
-  // Some letters are longer in lower case. Places in the lower-case text then do not fit the text, so none is marked.
+  // Some letters are longer in lower case. Then places in the lower-case text are wrong, so no occurrence is marked.
   if (lower.length !== text.length) return printableText(text);
   const parts: ReactNode[] = [];
   let at = 0;

@@ -23,7 +23,7 @@ interface Checked {
 /** Characters of a key id that are shown where there is little room: `sha256:` and twelve digits. */
 const keyCharacters = 19;
 
-/** Milliseconds between the first two requests, and the most between any two. */
+/** The first pause between two requests has so many milliseconds. The longest has so many. */
 const firstMilliseconds = 700;
 const lastMilliseconds = 60_000;
 

@@ -10,7 +10,7 @@ export interface Filters {
   readonly since?: Since | undefined;
 }
 
-/** The length of each time in milliseconds, by its name. */
+/** The length of each span of time in milliseconds, by its name. */
 export const SINCE = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000, month: 30 * 86_400_000 } as const;
 export type Since = keyof typeof SINCE;
 
@@ -18,7 +18,7 @@ export function isSince(name: string | null): name is Since {
   return name !== null && Object.hasOwn(SINCE, name);
 }
 
-/** The filters in an address. Anything that is not a status, a language, a label or a time is left out. */
+/** The filters in an address. Anything that is not a status, a language, a label or a span of time is left out. */
 export function readFilters(search: URLSearchParams): Filters {
   const given = (search.get('status') ?? '').split(',');
   const status = JOB_STATUSES.filter((known) => given.includes(known));

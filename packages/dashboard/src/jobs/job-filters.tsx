@@ -1,4 +1,4 @@
-/** Which statuses, which language, which label and which time the list shows. */
+/** Chooses the statuses, the language, the label and the span of time that the list shows. */
 import { Toggle } from '@base-ui/react/toggle';
 import { ToggleGroup } from '@base-ui/react/toggle-group';
 import type { JobStatus, Language } from '@vouchbox/client';

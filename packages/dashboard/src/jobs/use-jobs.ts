@@ -7,7 +7,7 @@ import { type Filters, SINCE } from './filters.ts';
 
 /** The number of jobs of a page. */
 const pageJobs = 200;
-/** How many of the newest jobs are read again, and after how many milliseconds. */
+/** So many of the newest jobs are read again, each time after so many milliseconds. */
 const newestJobs = 50;
 const newestMilliseconds = 3000;
 
@@ -68,8 +68,8 @@ export function useJobs({ since, ...filters }: Filters): LoadedJobs {
 }
 
 /**
- * The newest jobs and the older ones, each job once, as it was last read. Null if none of the newest is among the loaded jobs:
- * jobs between the two may then be missing.
+ * The newest jobs and the older ones, each job once, as it was last read. Null if none of the newest is among the
+ * loaded jobs, because jobs between the newest and the loaded ones may then be missing.
  */
 function joined(newest: readonly JobListItem[], loaded: readonly JobListItem[]): readonly JobListItem[] | null {
   if (newest.length === 0) return loaded;

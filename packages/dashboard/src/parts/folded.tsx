@@ -9,7 +9,7 @@ interface FoldedProps {
   readonly text: string;
 }
 
-/** How long a text may be without being folded, and how much of a folded text is shown. */
+/** A text of at most so many characters and lines is not folded. Of a folded text, so many characters are shown. */
 const wholeCharactersMax = 240;
 const wholeLinesMax = 8;
 const beginningCharacters = 100;

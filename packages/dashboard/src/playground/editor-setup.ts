@@ -70,8 +70,8 @@ export function editorSetup({ language, onChange, onRun }: Setup & { readonly la
 }
 
 /**
- * Replaces a selection with the typed text. Without this, Chromium joins the lines below the selection by markup with a
- * style, which the page's policy refuses and reports in the console.
+ * Replaces a selection with the typed text. Without this, Chromium joins the lines below the selection, and for that
+ * adds markup with a style. The page's policy refuses the style and reports it in the console.
  */
 function typeOver(event: InputEvent, view: EditorView): boolean {
   if (event.inputType !== 'insertText' || event.data === null || view.state.selection.main.empty) return false;

@@ -9,7 +9,7 @@ import { useCaller } from '../session/session.ts';
 import { Outcomes } from './outcomes.tsx';
 import { TimeChart } from './time-chart.tsx';
 
-/** The number of jobs, and the milliseconds between two requests. */
+/** So many jobs are requested, and again after so many milliseconds. */
 const jobsMax = 200;
 const askedMilliseconds = 5000;
 

@@ -117,7 +117,7 @@ export async function noteSignedBy({ text, signatures }: Note, signer: NoteKey):
   return 'signed';
 }
 
-/** When a key of type `cosignature` first says that it saw the checkpoint, in seconds since the epoch. */
+/** The earliest time at which a key of type `cosignature` says it saw the checkpoint, in seconds since the epoch. */
 export async function cosignedAt({ text, signatures }: Note, witness: NoteKey): Promise<number | 'unsigned' | 'wrong'> {
   const times: number[] = [];
   for (const { bytes } of linesOf(signatures, witness)) {

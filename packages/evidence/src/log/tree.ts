@@ -148,7 +148,7 @@ class Path {
     return this.#node % 2 === 1;
   }
 
-  /** Whether the next hash stands to the left. A last node without a right neighbour first rises to a level with a left one. */
+  /** Whether the next hash stands to the left. First, a last node without a right neighbour rises to get a left one. */
   isRight(): boolean {
     if (!this.isRightChild && this.#node !== this.#last) return false;
     while (!this.isRightChild && this.#node !== 0) this.rise();

@@ -7,7 +7,7 @@ import { decodeBase64 } from '@vouchbox/evidence';
 import type { DroppedFile } from './export-files.ts';
 
 export interface Enclosed extends DroppedFile {
-  /** How many of the first bytes of the file are the page, and their digest. The maker of the file states both. */
+  /** The length and the digest of the page at the beginning of the file, as the maker of the file states them. */
   readonly pageBytes: string;
   readonly pageDigest: string;
 }

@@ -46,7 +46,7 @@ const WORDS: Readonly<Record<ShownVerdict, VerdictWords>> = {
   },
 };
 
-/** The verdict to show: a text that is no key leaves open who signed; a contradictory result is refused under any key. */
+/** The verdict to show. A text that is not a key does not show who signed. A contradictory result is always refused. */
 export function shownVerdict(
   { verdict }: Findings,
   { problem, isMismatch }: PinnedKeys,

@@ -15,7 +15,7 @@ interface Asked {
   readonly signal: AbortSignal;
 }
 
-/** Facts for reading a job's data; the signer's key is first looked up among the pinned keys. */
+/** What is needed to read a job's data. The signer's key is first looked up among the pinned keys. */
 type Read = Pick<Asked, 'client' | 'job_id' | 'pinned' | 'signal'>;
 
 type Give = (message: CheckMessage) => void;

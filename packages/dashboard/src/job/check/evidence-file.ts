@@ -1,7 +1,7 @@
 /**
  * The file that hands a job on: an archive of its export, or the verify page with that archive behind it. The page is included
- * byte for byte, and its end makes a browser read the rest as text. So the digest of the page can be compared with that of the
- * page that a service serves.
+ * byte for byte, so its digest can be compared with the digest of the page that a service serves. The end of the page
+ * makes a browser read the archive behind it as text.
  */
 import { type ExportChoice, encodeBase64, exportFiles, sha256Hex } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
@@ -10,7 +10,7 @@ import { exportSource, type RecordToCheck, type SignedRecord } from './check-rec
 
 /** The data that the thread gets beside the events. */
 export interface RecordToExport extends SignedRecord, Omit<RecordToCheck, 'signed'>, ExportChoice {
-  /** The files that are named by digest and still stored, by their `sha256:…`. */
+  /** The files that are named by a digest and are still stored. The key of each is its `sha256:…`. */
   readonly blobs: ReadonlyMap<string, Uint8Array>;
   /** The bytes of the verify page; null if only an archive is made. */
   readonly page: Uint8Array<ArrayBuffer> | null;
