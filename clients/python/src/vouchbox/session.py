@@ -288,7 +288,7 @@ def _envelope_of(body: bytes) -> Mapping[str, Any] | None:
 
 
 def _seconds_of(header: str | None) -> int | None:
-    """The seconds from now that a header states, as a whole number or, as a proxy may, as a date. RFC 9110 § 10.2.3."""
+    """The seconds from now that a header states: a whole number, or a date, as a proxy may send. RFC 9110 § 10.2.3."""
     if header is None:
         return None
     if header.isascii() and header.isdigit():
