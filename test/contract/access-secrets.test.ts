@@ -18,7 +18,7 @@ const METRICS_TOKEN = 'canary-of-metrics-token';
 let dataDir: string;
 let log: string;
 let stored: Buffer;
-/** Secrets. The log must contain neither list. The store must contain no credential. */
+/** Secrets: the log must contain nothing of either list, and the store nothing of `credentials`. */
 const credentials: string[] = [LEGACY_KEY, METRICS_TOKEN];
 const ofPrograms = ['canary-of-code', 'canary-of-stdin', 'canary-of-file', 'canary-of-output'];
 let requestIds: string[];

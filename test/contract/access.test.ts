@@ -17,7 +17,7 @@ afterAll(() => issuer[Symbol.dispose]());
 const rig = useRig({ ...issuer.settings, concurrency: '4' });
 
 /**
- * Long enough for a busy machine. A change must take effect with no further request. Spec § Authentication 8.
+ * How soon a change must take effect, without a further request: a busy machine may be slow. Spec § Authentication 8.
  */
 const heededWithin = { timeout: 30_000, interval: 100 };
 

@@ -60,7 +60,7 @@ describe('the request budget', () => {
       expect(remaining).toBeLessThanOrEqual(5 - index + flowed);
     }
     expect(Math.max(...told('ratelimit-reset'))).toBeLessThanOrEqual(12);
-    // The requests are concurrent, so even on a slow machine the bucket gains fewer tokens than they take.
+    // The requests are concurrent, so even on a slow machine the bucket gains fewer tokens than these requests take.
     const many = await Promise.all(
       Array.from({ length: 60 }, (_, index) => rig().request('/v1/whoami', { key: keys[index % 3] ?? '' })),
     );

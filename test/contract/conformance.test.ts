@@ -144,7 +144,7 @@ describe('with a key that has every scope except the one an operation needs', {
 const scopedParameters = scoped.flatMap(([id, operation]) =>
   Object.entries(operation.queryAccess ?? {}).map(([name, scope]) => [id, name, scope, operation] as const),
 );
-/** For each parameter: a value that needs the scope, and a value that does not. The second is absent if all need it. */
+/** For each parameter: a value that needs the scope, and a value that does not, unless every value needs the scope. */
 const OF_PARAMETER: Readonly<Record<string, readonly [string, string?]>> = {
   wait_seconds: ['1', '0'],
   include: ['stream_ticket'],

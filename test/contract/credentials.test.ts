@@ -158,7 +158,7 @@ describe('AUTH-04 an access token whose header says where its key is', { tags: [
     for (const header of headers) {
       const key = await issuer.token({ scope: 'jobs:read', header });
       const { status } = await rig().request('/v1/whoami', { key });
-      // A token with the key id of the set is accepted, whatever else its header says. No key has another id.
+      // A token with another key id is refused: no key has it. Whatever else the header says has no effect.
       expect([header, status]).toEqual([header, 'kid' in header ? 401 : 200]);
     }
     expect(connections).toBe(0);
@@ -247,7 +247,7 @@ describe('AUTH-08 a cursor', { tags: ['AUTH-08'] }, () => {
     const next = json.items.map(({ job_id }: { job_id: string }) => job_id) as string[];
     expect(next.slice(0, 2)).toEqual(mine.toReversed().slice(1));
     expect(next).not.toContain(foreign);
-    // A replay's cursor is a number, valid for the named job alone.
+    // The cursor of a replay is a number, which is valid only for the job in the address.
     const replay = await rig().request(`/v1/jobs/${foreign}/replay?after=1`);
     expect([replay.status, replay.json.error.code]).toEqual([404, 'job_not_found']);
   });

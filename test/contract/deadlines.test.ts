@@ -18,7 +18,7 @@ const headMilliseconds = loadSize({ small: 400, full: TRANSPORT_BOUNDS.headMilli
 const bodyMilliseconds = loadSize({ small: 1500, full: TRANSPORT_BOUNDS.bodyMilliseconds });
 /** The time between two bytes. Several such times fit into each deadline. */
 const dripMilliseconds = loadSize({ small: 100, full: 5000 });
-/** A deadline may seem to end this much early: timers are inexact, and it begins before the client can see that. */
+/** How much too early a deadline may seem to end: timers are inexact, and a client sees the beginning late. */
 const earlyMilliseconds = 100;
 
 /** Each server has only one short deadline, so that a slow machine does not exceed the other deadline by accident. */

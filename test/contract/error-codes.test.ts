@@ -104,7 +104,7 @@ async function whileQueueIsFull(ask: (keyOfGamma: string) => Promise<Answered>):
   return refusal;
 }
 
-/** Begins one wait more than allowed: by the tenant that already waits, or by another tenant. */
+/** Begins an allowed wait of `alpha`, and then one wait too many, of `asker`. Returns the refusal of that wait. */
 async function whileAWaitIsHeld(asker: 'alpha' | 'beta'): Promise<Refusal> {
   const { alpha } = tight();
   const ids = { alpha: '', beta: '' };

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { isLongForm } from '../rig/form.ts';
 import { useRig } from '../rig/rig.ts';
 
-/** Timeouts are in minutes: a busy machine may kill a launcher only after several times the launcher's deadline. */
+/** The unit of timeouts: on a busy machine, a launcher may be killed only after several times its deadline. */
 const MINUTES = 60_000;
 const rig = useRig({ concurrency: '6', 'tenant-concurrency': '6' });
 const stopped = new Set<number>();
@@ -85,7 +85,7 @@ describe('a launcher that hangs', () => {
     stop(before);
     for (const { status, json, milliseconds } of await Promise.all(LANGUAGES.map(submitShort))) {
       expect([status, json.status]).toEqual([201, 'queued']);
-      // Of these, the wait for the parked cell takes two seconds, and the wait for the result takes one.
+      // Two seconds of this are the wait for the parked cell, and one second is the wait for the result.
       expect(milliseconds).toBeLessThan(8000);
       const { result } = await rig().ended(json.job_id);
       expect(result).toMatchObject({ status: 'succeeded', stdout: '2\n' });
@@ -114,7 +114,7 @@ describe('a launcher that hangs', () => {
     }
   });
 
-  // Two launchers must be late at their starts, each for half a minute.
+  // This takes long: two launchers must be late at their starts, each for half a minute.
   test.runIf(isLongForm)(
     'is reported by /readyz while it hangs at each start, until a start succeeds',
     {

@@ -57,7 +57,7 @@ test.each<[string, How]>([
   ],
 ])('texts of any size are %s, and the verdict verifies', { tags: ['Gradings-2f'] }, async (_words, how) => {
   const { client } = rig().alpha;
-  // A blob that an earlier grading named as expected output is no upload any more, so it is uploaded again.
+  // A blob stops being an upload when a grading names it as expected output, so each case uploads the blobs again.
   for (const bytes of [doubled, other]) await client.upload(bytes);
   const compare = how.compare === undefined ? {} : { compare: how.compare };
   const tests = [

@@ -3,5 +3,5 @@ export function loadSize({ small, full }: { readonly small: number; readonly ful
   return process.env['CONTRACT_LOAD'] === 'full' ? full : small;
 }
 
-/** For tests whose full size takes longer than a test may. */
+/** The timeout of tests whose full size takes longer than the usual timeout. */
 export const loadTimeout = { timeout: process.env['CONTRACT_LOAD'] === 'full' ? 1_200_000 : 120_000 } as const;

@@ -74,7 +74,7 @@ describe('the metrics of the service', () => {
     );
     expect(taken.reduce((sum, count) => sum + count, 0)).toBe(3);
     expect(taken[0]).toBeGreaterThanOrEqual(1);
-    // Each job has a commit when it is accepted and a commit when it ends. Without a parked cell, its start is a third.
+    // Each job has a commit when it is accepted and one when it ends. Without a parked cell, its start has one too.
     expect(await grown('svc_store_commit_seconds_count')).toBeGreaterThanOrEqual(6);
     expect(await grown('svc_http_requests_total{method="POST",route="/v1/jobs",status="201"}')).toBe(3);
   });

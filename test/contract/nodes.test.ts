@@ -21,7 +21,7 @@ let other: Rig;
 
 const NODE: RigSettings = { provider: 'subprocess', concurrency: '1', 'attestation-mode': 'on' };
 
-/** A data directory that signs with the same key as another. */
+/** Makes a data directory with the signing keys of this rig, so that a node there signs with the same key. */
 function directoryLike(rig: Rig): string {
   const directory = mkdtempSync(join(tmpdir(), 'svc-rig-'));
   cpSync(join(rig.dataDir, 'attestation-keys'), join(directory, 'attestation-keys'), { recursive: true });

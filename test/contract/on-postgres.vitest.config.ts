@@ -41,7 +41,7 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },
-    // The tags of tests name statements, which only the configuration of `npm test` declares.
+    // Tags of tests are ids of statements. Only the configuration of `npm test` declares them, so any tag is allowed.
     strictTags: false,
     maxWorkers: 3,
   },

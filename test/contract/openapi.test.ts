@@ -168,7 +168,7 @@ function requestOf({ id, method, path }: ContractOperation, change: Change): str
   return `${lines.join('\r\n')}\r\n${id === 'streamEvents' ? UPGRADE : ''}${headers}\r\n${body}`;
 }
 
-/** A server on which these methods of jobs refuse with the code, as a stage below HTTP would. */
+/** A server in which these methods of jobs and gradings, which are below HTTP, refuse with the code. */
 function refusing(code: ErrorCode, ...methods: (keyof Jobs)[]): Change {
   const refused = Object.fromEntries(methods.map((name) => [name, refusalOf(code)]));
   return { server: { jobs: refused, gradings: refused } };
@@ -290,7 +290,7 @@ function refuseForSpace(): Promise<never> {
   return Promise.reject(new ServiceError('insufficient_storage', 'There is no space left to store this.'));
 }
 
-/** The provocation, adapted to this operation, which would refuse a parameter that it does not know. */
+/** How to provoke the code at this operation, which would refuse a parameter that it does not know. */
 function provocationOf(code: keyof typeof PROVOCATIONS, { id, method }: ContractOperation): Change {
   const change = PROVOCATIONS[code];
   if (code === 'shutting_down' && !WAITING.includes(id)) return WITHOUT_QUERY;
@@ -430,7 +430,7 @@ describe('a path accepts the methods that the document lists, OPTIONS, HEAD wher
     if (!listed.has('GET')) return;
     const [head, get] = [await answerTo('HEAD'), await answerTo('GET')];
     expect(head.status).toBe(get.status);
-    // `fetch` sends a HEAD on a connection of its own, so the header of kept connections may differ.
+    // `fetch` sends a HEAD request on a connection of its own, so the header `keep-alive` may differ.
     const namesIn = ({ headers }: Response) => [...headers.keys()].filter((name) => name !== 'keep-alive');
     expect(namesIn(head)).toEqual(namesIn(get));
     expect(await head.text()).toBe('');

@@ -153,7 +153,7 @@ describe('mem_mb', () => {
     const ran = await python('data = bytearray(300 * 1024 * 1024)', { mem_mb: 64, ...ample });
     expect(outcomeOf(ran)).toEqual(oomKilled);
     expect(violations(ran)).toEqual(['memory']);
-    // The peak may exceed the limit: the kernel also counts its own allocations that must not fail.
+    // The peak may exceed the limit: the kernel also counts allocations of its own, which must not fail.
     expect(ran.detail.receipt?.resource_usage?.memory_peak_bytes).toBeLessThan(65 * 1024 * 1024);
   });
 
@@ -231,7 +231,7 @@ describe('a limit that is too low for an interpreter to wait for its program', (
   test('is raised to what the interpreter needs, and only the requested limits state the original value', {
     tags: ['Submission-26b'],
   }, async () => {
-    // Each limit has its own job. In one job, the kernel might kill for memory before it has to refuse a process.
+    // Each limit has its own job. In a job for both, memory might run out before a process is refused.
     const spawning = `require('node:child_process').spawn('/bin/true').on('error', () => {});`;
     await expectRaised({ max_pids: 1 }, spawning, ({ max_pids }) => ({
       type: 'pids',

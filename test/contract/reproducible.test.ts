@@ -30,7 +30,7 @@ test('only a reproducible job has the member reproducible in its specification, 
   }
 });
 
-test('a submission with another value of reproducible is refused under its key; false counts as left out', async () => {
+test('an idempotency key is refused with another value of reproducible; false counts as left out', async () => {
   const send = (body: object, key: string) => rig().post(body, { headers: { 'idempotency-key': key } });
   await send({ ...program, reproducible: true }, 'seeded');
   expect((await send({ ...program, reproducible: true }, 'seeded')).headers.get('idempotency-replayed')).toBe('true');

@@ -310,7 +310,7 @@ test('a service whose runtime is missing refuses jobs with 503, and runs the acc
   expect((await client.detail(taken.job_id)).status).toBe('queued');
   expect((await client.health()).status).toBe('ok');
   inside('umount', crun);
-  // The service notices without a job that the runtime is back.
+  // Even without a new job, the service notices that the runtime is back.
   await expect.poll(readiness, soon).toEqual([200, true, true]);
   const events = await Array.fromAsync(client.follow(taken.job_id), ({ kind }) => kind);
   expect(events).toEqual(['queued', 'started', 'stdout', 'finished']);

@@ -1,4 +1,4 @@
-/** Spec § Sessions: a session after its service was killed, removed jobs or was copied, and a session in an export. */
+/** Spec § Sessions: a session whose service was killed, removed jobs or was copied, and a session in an export. */
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

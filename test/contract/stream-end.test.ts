@@ -56,7 +56,7 @@ function planOf(number: number) {
     readsAgain: typeof moment === 'object' && moment.read === 2,
     /** True if the stream continues only once the end is stored; false if it continues while the end is being stored. */
     isAwaited: digit(7, 2) === 0,
-    /** Turns of the event loop between the moment and the end. */
+    /** How many turns of the event loop pass between `moment` and the end of the job. */
     turns: digit(14, 5),
     recordsBefore: digit(70, 3),
     recordsAtEnd: digit(210, 3),

@@ -47,7 +47,7 @@ async function streamed(service: Rig, stream_url: string, key: string | null = n
   return { events, code };
 }
 
-/** Makes a key that expires soon, and two tickets before it expires. A machine that is too slow gets a longer key. */
+/** Makes a key that expires soon, and two tickets before that. If the machine was too slow, tries a longer time. */
 async function mintedBeforeTheEnd(operator: OpenCredentials, job_id: string, seconds = 1): Promise<[string, Ticket[]]> {
   const expires_at = new Date(Date.now() + seconds * 1000).toISOString();
   const { key } = await operator.create({ tenant: 'alpha', principal: null, scopes: null, expires_at });

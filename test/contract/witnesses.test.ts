@@ -35,7 +35,7 @@ const HOSTILE: readonly RequestListener[] = [
 
 let scratch: string;
 let servers: Server[];
-/** The lines of a file of witnesses that name the hostile witnesses. */
+/** The lines for the hostile witnesses, as a file of witnesses has them. */
 let hostile: string[];
 let witness: Command;
 let witnessUrl: string;
