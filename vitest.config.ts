@@ -31,8 +31,8 @@ if (!hasPostgres) process.stdout.write('PostgreSQL is not installed: the store i
 
 export default defineConfig({
   test: {
-    // Processes, because a thread of Node that ends closes the numbers of descriptors that it opened and did not close
-    // itself, such as pipes that a socket took over. By then, other code may have these numbers.
+    // Processes, because an ending thread of Node closes each descriptor that it opened and did not close itself, such
+    // as a pipe that a socket took over. By then, other code may use a new descriptor with the same number.
     pool: 'forks',
     isolate: false,
     provide: { propertySeed },

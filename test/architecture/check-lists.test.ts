@@ -1,7 +1,7 @@
 /**
  * The check-lists of CONTRIBUTING.md are complete. For each kind of change, the test adds a row to a copy of the tree.
- * The list must have every place where the compiler then requires a further row. It must also have every file that
- * names the row next to the new row, because the compiler may report nothing there.
+ * The list must have every place where the compiler then requires a further row. The compiler may not report a file,
+ * so the list must also have every file that names the neighbour: the existing row next to the new row.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ const contributing = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
 interface Kind {
   /** The list's heading. */
   readonly list: string;
-  /** The pattern that finds the files which name the row next to the new row. */
+  /** The pattern that finds the files which name the neighbour: the existing row next to the new row. */
   readonly neighbour: RegExp;
   /** A new row, and the word for the row in the compiler's errors. Absent if no type requires rows of this kind. */
   readonly plant?: Change & { readonly word: string };
@@ -140,7 +140,7 @@ function planted(plant: Kind['plant'], tree: TreeCopy): void {
 let complaints: readonly Complaint[] = [];
 beforeAll(async () => {
   await using tree = await copyOfTree();
-  // The operation is planted last: the contract's files cannot be made while its row is missing, and need no such row.
+  // The operation is planted last, after `write-openapi.ts` ran, which would fail while a row for it is missing.
   const [operation, ...others] = KINDS;
   for (const { plant } of others) planted(plant, tree);
   execFileSync(process.execPath, ['tools/write-openapi.ts'], { cwd: tree.path });
@@ -159,7 +159,7 @@ describe.each(KINDS)('$list', ({ list, neighbour, plant }) => {
     expect(paths.filter((path) => !isThere(path))).toEqual([]);
   });
 
-  test('names every source file that names the row next to the new row', () => {
+  test('has every source file that names the neighbour of the new row', () => {
     const having = sources.filter(({ text }) => neighbour.test(text)).map(({ file }) => file);
     expect(having.length).toBeGreaterThan(0);
     expect(having.filter((file) => !isNamed(file, paths))).toEqual([]);

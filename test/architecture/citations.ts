@@ -1,6 +1,6 @@
 /**
  * Finds the citations in a text of the project that lead nowhere: ids of statements and attacks, decision records,
- * files and headings, and RFCs in a wrong form. `contract-citations.ts` finds those of sections of the contract.
+ * files and headings, and RFCs in a wrong form. `contract-citations.ts` checks citations of the contract's sections.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';

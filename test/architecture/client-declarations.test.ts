@@ -8,7 +8,7 @@ import { copyDeclarations } from '../../tools/packages/client-bundle.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-test('the declarations of the client name no package, since whoever installs the client has no other', () => {
+test('the declarations of the client name no other package, because installing the client brings no other', () => {
   const directory = mkdtempSync(join(tmpdir(), 'vouchbox-declarations-'));
   try {
     const settings = ['--ignoreConfig', '--noCheck', '--declaration', '--emitDeclarationOnly', '--target', 'esnext'];

@@ -14,7 +14,7 @@ export function unresolvedCitations(text: string, sections: Sections): string[] 
     .map((cited) => cited.slice(0, 60));
 }
 
-/** The text after each § that cites the contract: a § after `Spec`, or after such a citation and a comma. */
+/** The text after each § that cites the contract: a § after `Spec`, or after another citation and a comma. */
 function citationsIn(text: string): string[] {
   const [before = '', ...parts] = text.replace(/\s*\n\s*(?:\*|\/\/|#)? */g, ' ').split('§ ');
   const cited: string[] = [];

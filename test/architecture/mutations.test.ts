@@ -13,7 +13,7 @@ describe.each(MUTATIONS)('the change by which $name', ({ file, from, falsifies }
     expect(readFileSync(join(root, file), 'utf8').split(from)).toHaveLength(2);
   });
 
-  test('names only existing statements as those which it makes false', () => {
+  test('falsifies only statements that exist', () => {
     expect(falsifies.filter((id) => !ids.has(id))).toEqual([]);
   });
 });

@@ -18,7 +18,7 @@ const lock = parse<Lock>('package-lock.json');
 const manifests = ['package.json', ...globSync('packages/*/package.json', { cwd: root })];
 
 describe('package-lock.json', () => {
-  /** The places where Node looks for a package from another: in each enclosing node_modules, the nearest first. */
+  /** Whether the package at `from` finds `name`: Node looks in each enclosing node_modules, the nearest first. */
   function isFound(from: string, name: string): boolean {
     for (let at = from; ; at = at.includes('/node_modules/') ? at.slice(0, at.lastIndexOf('/node_modules/')) : '') {
       if (lock.packages[`${at === '' ? '' : `${at}/`}node_modules/${name}`] !== undefined) return true;

@@ -327,7 +327,7 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('says that something other than the service answered if a proxy answers for a result with 404', async () => {
+  test('says that something other than the service answered, if a proxy answers a request for a result with 404', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'echo a > output/a', outputs: ['output/a'] });
     await using opened = await openDashboard(browser, { url: rig().service.url });
     const { page } = opened;
@@ -342,7 +342,7 @@ describe('the dashboard', () => {
     const { page, troubles } = opened;
     const editor = page.getByRole('textbox', { name: 'Program', exact: true });
     await page.locator('.cm-content').waitFor();
-    // The test types, because `fill` would change the page behind the editor: Chromium then applies a forbidden style.
+    // The text is typed: `fill` would change the page without the editor, and Chromium then applies a forbidden style.
     await editor.press('Control+A');
     await editor.press('Delete');
     await page.keyboard.type("import sys; print('typed', sys.stdin.read())");

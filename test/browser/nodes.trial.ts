@@ -41,7 +41,7 @@ const keyOf = (rig: Rig) => join(rig.dataDir, 'attestation-keys/signing-key.pem'
 
 const nodesOf = (page: Page) => page.getByRole('region', { name: 'Nodes' });
 
-/** The cells of each node, in the order of the columns, without the time of its heartbeat. */
+/** The table cells of each node, in the order of the columns, without the cell for the time of its heartbeat. */
 async function rowsOf(page: Page): Promise<string[][]> {
   const rows = await nodesOf(page).getByRole('row').all();
   const cells = rows.slice(1).map((row) => row.locator('th, td').allTextContents());

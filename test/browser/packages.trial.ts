@@ -70,7 +70,7 @@ function importMap(): string {
   return JSON.stringify({ imports: { ...Object.fromEntries(imports), ...others } as object });
 }
 
-/** A page whose script imports both packages, and their files. */
+/** Serves a page whose script imports both packages, and serves the files of these packages. */
 function servePage({ url = '/' }: IncomingMessage, response: ServerResponse): void {
   if (url === '/favicon.ico') return void response.writeHead(204).end();
   if (url !== '/') return void response.writeHead(200, { 'content-type': 'text/javascript' }).end(read(url));

@@ -377,7 +377,7 @@ test('a page that was loaded without TLS says that it cannot check signatures, a
   expect(await page.locator('.ring.follows').count()).toBeGreaterThan(3);
 });
 
-test('a service serves the page, which finds an export of the service good under the key of the service', async () => {
+test('the verify page, served by a service, accepts an export of that service under the service’s key', async () => {
   const rig = await Rig.start({ 'attestation-mode': 'on' });
   const scratch = mkdtempSync(join(tmpdir(), 'vouchbox-page-'));
   try {

@@ -41,7 +41,7 @@ export async function verdictOf(page: Page, verdict: Verdict): Promise<string> {
   return textOf(banner);
 }
 
-/** Waits until the page says something about the files that were given, and returns it. */
+/** Waits until the page reports a problem with the files that were given, and returns this text. */
 export async function problemOf(page: Page): Promise<string> {
   const note = page.locator('#files-note.problem');
   await note.waitFor();

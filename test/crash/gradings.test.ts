@@ -22,7 +22,7 @@ const GRADING: GradingSubmission = {
   interactor: { language: 'python', code: JUDGE },
 };
 
-test('a test is run again if the service was killed while the interactor ran after its program had ended', async () => {
+test('a test is run again if its program had ended and its interactor still ran when the service was killed', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-killed-grading-'));
   let grading_id = '';
   {

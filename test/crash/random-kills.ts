@@ -1,6 +1,6 @@
 /**
  * Kills the service at random moments: while it starts, while it recovers, and under load. Starts it again after each kill,
- * and at the end audits every promise that it made. The moments come from a seed.
+ * and at the end audits every promise that the service made. The moments come from a seed.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

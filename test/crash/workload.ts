@@ -1,6 +1,6 @@
 /**
- * Clients that keep submitting while the service is being killed, and remember every promise that it made: an acknowledged
- * job, an acknowledged cancellation, and an idempotency key whose answer was lost.
+ * Clients that keep submitting while the service is being killed, and remember every promise that the service made: an
+ * acknowledged job, an acknowledged cancellation, and an idempotency key whose answer was lost.
  */
 import { createServiceClient, type ServiceClient, ServiceFailure } from '@vouchbox/client';
 import type { JobSubmission } from '@vouchbox/protocol';

@@ -18,7 +18,7 @@ export const linksByClient: Links = {
   },
 };
 
-/** By tenant: the one link that is not revoked. The service stated its address once. Carried data may have the link. */
+/** By tenant: the address of the link that is not revoked, which no service states again. Carried data may have it. */
 const standing = new Map<string, string>();
 
 /** Makes links, revokes all except one, and returns the output that this link shows. */

@@ -62,7 +62,7 @@ async function checkSigned(crossing: Crossing, job: string): Promise<void> {
     scenario.act === 'canaried' && (await runsTheProgram(crossing, job))
       ? { bytes: new Uint8Array(await origin.canary()) }
       : null;
-  // A job of the act `signing_off` is signed later, maybe from carried data. Then nothing is logged until a log reopen.
+  // A job of the act `signing_off` is signed later, maybe by a service on carried data, whose log waits for a reopen.
   const isSignedSince = scenario.act === 'signing_off';
   const logProof = isSignedSince ? null : new Uint8Array(await origin.logProof());
   const log = { keys: keysOfLog(service.logKey) };

@@ -69,7 +69,7 @@ interface Stage {
   readonly run: Run;
   /** Cells that failed. They are not tried again with carried data. */
   readonly failed: Set<Cell>;
-  /** The duration of each cell that passed, and will be reported after it was read from carried data. */
+  /** How long each passed cell took. These cells are reported once they have been read from carried data, too. */
   readonly seconds: Map<Cell, number>;
 }
 

@@ -65,7 +65,7 @@ const pauseMilliseconds = 1500;
 /** How long a client waits after a refusal. */
 const refusedMilliseconds = 500;
 
-/** A small write-ahead log. The database reuses its files, so a full disk matters only when it needs a new file. */
+/** A small write-ahead log. Its files are reused, so a full disk matters only when the log needs a new file. */
 const LOG = { max_wal_size: '64MB', min_wal_size: '32MB' };
 const databaseMebibytes = 2048;
 

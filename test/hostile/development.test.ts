@@ -42,7 +42,7 @@ describe('the development subprocess', () => {
     }
   });
 
-  test('ESC-12: does not take a traced program that stops for one that ended well', {
+  test('ESC-12: does not report a traced program that only stopped as one that ended well', {
     tags: ['ESC-12'],
   }, async () => {
     const { ending, stdout } = await attack({ program: 'traceme.py', limits: { wall_seconds: 5 } });

@@ -231,7 +231,7 @@ const WEAKNESSES: readonly Weakness[] = [
 /** What a preflight finds in place of a working runtime, and the message that it must give. */
 interface Stub {
   readonly title: string;
-  /** A shell script in place of the runtime; `--version` is answered before it. Null means no runtime. */
+  /** A shell script in place of the runtime. It does not run for `--version`. Null means that there is no runtime. */
   readonly script: string | null;
   readonly version?: string;
   readonly problem: RegExp;

@@ -253,8 +253,8 @@ async function assertUsersOfTheirOwn(target: Target): Promise<void> {
 }
 
 /**
- * Host users of a cell's processes, without the waiting parent of the cell, which is root. A process that executes
- * another program has no command line for a moment, so this reads all processes again until there are enough users.
+ * Host users of a cell's processes, without the waiting parent of the cell, which is root. While a process executes
+ * another program, it has no command line and is left out. So this reads again until there are enough users.
  */
 async function usersOf(members: () => readonly number[], enough: number): Promise<string[]> {
   for (;;) {

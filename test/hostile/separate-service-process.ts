@@ -30,7 +30,7 @@ async function attackOnce({ hostileClass, attack }: SeparateTask & { kind: 'atta
 }
 
 /**
- * Counts what this process holds of the host before and after a load. An earlier load makes what is made once and kept.
+ * Counts what this process holds of the host before and after a load. A first load makes what is made once and kept.
  */
 async function countAround({ hostileClass, jobs }: SeparateTask & { kind: 'load' }): Promise<unknown> {
   await using target = await Target.open(hostileClass);

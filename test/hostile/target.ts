@@ -111,7 +111,7 @@ export class Target implements AsyncDisposable {
     return await (await letGo(cell, program)).seen;
   }
 
-  /** Prepares a cell: under crun for a waiting job, with other launchers a parked cell that is complete before its job. */
+  /** Prepares a cell. Under crun it is for a waiting job, else it is a parked cell that is complete before its job. */
   async #prepare(language: Language): Promise<PreparedCell> {
     const request = { language, runtime: null };
     if (this.hostileClass === 'namespace' && namespaceLauncher() === 'crun')
@@ -119,7 +119,7 @@ export class Target implements AsyncDisposable {
     const wanted = new AbortController();
     // A cell that is made ahead gets only a small share of the processors, and so may take long on a busy machine.
     const ahead = { aheadUntil: wanted.signal, readyMilliseconds: AHEAD_MILLISECONDS_MAX };
-    // After a while, this acts like the arrival of the cell's job, even if the cell is not ready.
+    // If the cell is not ready after a while, it is no longer made ahead, as if its job had come.
     const job = setTimeout(() => wanted.abort(), AHEAD_MILLISECONDS_MAX / 30);
     const cell = await this.provider.prepare({ ...request, ...ahead }).finally(() => clearTimeout(job));
     assert.ok(cell.isWhole(), 'a cell that was made ahead is not whole');

@@ -82,7 +82,7 @@ describe.skipIf(program === undefined)(`a third-party witness${untried}`, () => 
     const [port = 0] = await freePorts(1);
     url = `http://127.0.0.1:${port}`;
     const files = ['-k', join(directory, 'witness'), '--log-key', join(directory, 'log.pub'), '--state-file', state];
-    // Debian builds this program as for an older Go, in which the patterns of paths have no methods.
+    // Debian's build behaves as an older Go, whose patterns of paths have no methods. The program needs methods.
     const env = { ...process.env, GODEBUG: 'httpmuxgo121=0' };
     child = spawn(program as string, [...files, `127.0.0.1:${port}`], { env, stdio: 'ignore' });
     await vi.waitFor(() => fetch(url), { timeout: 20_000, interval: 50 });

@@ -61,7 +61,7 @@ describe.skipIf(!isThere)(`service-verify of commit ${COMMIT}`, () => {
     const { exitCode, stdout } = await run(process.execPath, [command, ...words, '--json']);
     const report = JSON.parse(stdout) as { verdict: string; facts: Readonly<Record<string, unknown>> };
     expect({ exitCode, verdict: report.verdict }).toEqual({ exitCode: 0, verdict: 'good' });
-    // The older version does not report the salt, so its absence shows that the older version ran.
+    // The older version does not report the salt, so a report without the salt shows that the older version ran.
     expect(report.facts).toMatchObject({ job_id: job.job_id });
     expect(report.facts).not.toHaveProperty('salt');
   });

@@ -22,7 +22,7 @@ export function sumTests(count: number) {
 }
 
 const tests = 20;
-/** The upper bound of this ratio: processor time of the tests to that of one compilation and all bare runs together. */
+/** The most processor time that the tests may take, as a multiple of one compilation and all bare runs together. */
 const factorMax = 1.2;
 
 export const COMPILED_COST: Claim = {

@@ -111,7 +111,7 @@ async function verified(directory: string, scratch: string) {
   return { exitCode, said: stdout + stderr };
 }
 
-/** Replaces an output, or a whole job, by another. May also update the list of files, and the input of the output's readers. */
+/** Replaces a job, or its output, by that of another job. May also change file lists, and inputs with that output. */
 function swapped(copy: string, { below, ids, builds }: Forging): Change {
   const places = ids.map((_, at) => at).filter((at) => at > 0 && (builds === null || builds[at]?.kind === 'build'));
   const [first, second] = [below(places.length), 1 + below(places.length - 1)];

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** The kernel counts the processor time of children exactly once they have been waited for. */
+/** The kernel's count of the processor time of children is exact after they have been waited for. */
 const TIMES = `import json, resource, subprocess, sys
 words, stdin, times = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 for _ in range(times):

@@ -164,7 +164,7 @@ describe.runIf(isLongForm)('two nodes with canaries', () => {
   });
   afterAll(() => dropSchema(schema));
 
-  test('run one canary each, and run another if the node of the first was killed', {
+  test('run one canary each, and a node that was killed during its canary runs another one', {
     tags: ['Canary-1'],
     timeout: testMilliseconds,
   }, async () => {

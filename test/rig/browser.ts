@@ -48,7 +48,7 @@ export async function openPage(
   page.on('pageerror', (error) => troubles.push(error.message));
   page.on('console', (message) => {
     const { url } = message.location();
-    // A browser logs every 404 as an error. These are normal: a job is logged a moment after its end, and may have no canary.
+    // A 404 is an error for a browser, but normal here: a proof comes after a job's end, and a canary may not exist.
     const isAnswer = /\/(log-proof|canary)$/.test(url) && message.text().includes('404');
     if (message.type() === 'error' && !isAnswer) troubles.push(`${message.text()} ${url}`);
   });

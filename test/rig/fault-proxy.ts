@@ -70,7 +70,7 @@ export async function openFaultProxy(upstream: string, faults: readonly Fault[])
     const { operation, fault } = arrive(incoming);
     if (fault.fault === 'cut_request') return response.destroy();
     if (fault.answer !== undefined) return send(response, ownAnswer(fault.answer));
-    // The proxy keeps this answer back anyway. Without the query, such as a wait, the service answers at once.
+    // A held answer reaches no client, so its query, such as a wait, is left out, and the service answers at once.
     const path = fault.fault === 'hold_answer' ? incoming.url?.replace(/\?.*/, '') : incoming.url;
     const received = changed(fault, await forwarded(upstream + path, incoming, body));
     if (fault.fault === 'hold_answer') return proxy.onHeld(operation);

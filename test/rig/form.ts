@@ -1,4 +1,4 @@
-/** The tests that only longer runs have, and not `npm test`. .ci/run makes one such run. CONTRIBUTING.md names them. */
+/** Which longer run this is: .ci/run makes one of them. CONTRIBUTING.md names the tests that only longer runs have. */
 
 /** True in `npm run long`, which also runs tests that take long. */
 export const isLongForm = process.env['TEST_FORM'] === 'long';

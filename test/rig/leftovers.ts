@@ -34,7 +34,7 @@ function directories(names: readonly string[]): string[] {
   return names.flatMap((name) => globSync(`/run/svc/${name}*`).map((path) => `directory ${path}`));
 }
 
-/** Processes in a group of the service, started from its directories or holding one of its mounts. */
+/** Processes that are in a group of the service, were started from its directories, or hold one of its mounts. */
 function processes(names: readonly string[]): string[] {
   const mine = readlinkSync('/proc/self/ns/mnt');
   return readdirSync('/proc')

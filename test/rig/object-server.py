@@ -1,7 +1,7 @@
 """Runs OpenStack Swift with its S3 interface on loopback, in one directory.
 
 Arguments: the directory, four ports (account, container, object, S3), the user's secret. A line on the standard input
-says what to do: `start` or `kill`. Each is answered by a line. When its input ends, the servers are killed (SIGKILL).
+says what to do: `start` or `kill`. The answer is a line, too. When the input ends, the servers are killed (SIGKILL).
 """
 
 import ctypes

@@ -22,7 +22,7 @@ const startMillisecondsMax = 60_000;
 export interface ObjectServer extends AsyncDisposable {
   /** Makes a new bucket. */
   newBucket(): Promise<S3Place>;
-  /** Refuses connections until `accept`, like a server that is gone. Both are quick, as the process keeps running. */
+  /** Refuses connections until `accept`, like a server that is gone. Both calls are quick: the process goes on. */
   refuse(): Promise<void>;
   accept(): Promise<void>;
   /** Kills the server as a crash does. It can be started again. */

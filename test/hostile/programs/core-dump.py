@@ -1,4 +1,4 @@
-# Asks for the largest core file, then dies in a way that writes one, in itself and in a child.
+# Asks for the largest core file. Then a child, and after it the program itself, dies in a way that writes a core file.
 import os
 import resource
 import signal

@@ -15,7 +15,7 @@ def ids(pid):
 
 
 def run(path):
-    """The ids of the process, as often as they can be seen while it waits for an input that never comes."""
+    """The ids of a process of this program, read several times while it waits for an input that never comes."""
     try:
         process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     except OSError as error:

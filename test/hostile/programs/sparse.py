@@ -1,4 +1,4 @@
-# Makes a file of 1 TiB that is only a hole. Either the signal for too large a file kills the program, or it is ignored.
+# Makes a file of 1 TiB that is only a hole. The program ignores the signal for too large a file, or is killed by it.
 import errno
 import os
 import signal

@@ -29,7 +29,7 @@ function attempt(trial: Trial, rights: string): Promise<Ended> {
 while (!existsSync(PORT)) await delay(100);
 const rights = wordOf('rights');
 if (rights === 'user') makeUser();
-// Trials run as several users.
+// Trials run as several users, all of whom write into these directories.
 for (const directory of [COMPILED, '/opt/vouchbox/node_modules/.vite-temp']) {
   mkdirSync(directory, { recursive: true });
   chmodSync(directory, 0o1777);

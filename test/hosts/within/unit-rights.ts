@@ -63,7 +63,7 @@ function unitText({ command, env = {}, secondsMax }: Trial, rights: UnitRights):
       `StandardOutput=append:${LOG}`,
       `StandardError=append:${LOG}`,
     ],
-    // The tests store what they compile there.
+    // This directory is where the tests store what they compile.
     'ReadWritePaths=/opt/vouchbox/node_modules',
     ...Object.entries(environment).map(([name, value]) => `Environment="${name}=${value}"`),
   ];
