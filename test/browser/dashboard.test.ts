@@ -64,7 +64,7 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('lists only the jobs of the chosen statuses and language, and so does a page that is opened at the same address', async () => {
+  test('lists only the jobs of the chosen statuses and language, and a page that is opened at the same address does the same', async () => {
     const { beta, service } = rig();
     const run = async (language: 'bash' | 'python', code: string) => (await rig().run({ language, code }, beta)).job_id;
     const done = await run('bash', 'true');

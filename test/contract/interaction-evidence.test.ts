@@ -83,7 +83,7 @@ test("vouchbox run passes on the program's output, and says how its interactor e
   });
 });
 
-test('both jobs of a pair that ran when the service was killed end in the same way', {
+test('both jobs of a pair end in the same way if the service was killed while they ran', {
   tags: ['Interaction-10'],
 }, async () => {
   const dataDir = join(scratch, 'killed');

@@ -16,7 +16,7 @@ describe.each(['namespace', 'gvisor'] as const)('with cells of %s', (provider) =
     return transcript.text();
   };
 
-  /** Calls two tools at once, the second of which answers first. Then makes three calls that fail. */
+  /** Calls two tools at once; the second one answers first. Then makes three calls that fail. */
   const program = `
 const said = [];
 const [slow, quick] = ['slow', 'quick'].map((name, at) => tools[name]({ at }).then(() => name));

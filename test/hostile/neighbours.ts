@@ -71,7 +71,7 @@ export const neighbourCases: readonly HostileCase[] = [
       const [single = 0, crowd = 0] = used().map((now, at) => now - (before[at] ?? 0));
       for (const { run } of [many, one]) run.stop('cancelled');
       await Promise.all([many.seen, one.seen]);
-      // One thread uses at most one processor. Without weights, it would get a thirtieth or a sixtieth as much as the crowd.
+      // One thread uses at most one processor. Without weights, it gets a thirtieth or a sixtieth as much as the crowd.
       assert.ok(single > crowd / 8, `the single one had ${single} ms, the crowd ${crowd} ms`);
     },
   },

@@ -83,7 +83,7 @@ export const memoryCases: readonly HostileCase[] = [
       );
       assert.ok((taken['/work/output']?.[0] ?? Number.POSITIVE_INFINITY) <= WORK_BYTES);
       assert.deepEqual([taken['/tmp']?.[0], taken['/dev/shm']?.[0]], [64 * MIB, 16 * MIB]);
-      // Without a control group, nothing measures all of the memory. The next case shows that it all counts for the limit.
+      // Without a control group, nothing measures all memory. The next case shows that all of it counts for the limit.
       if (!hasOneUser) assert.ok(Number(seen.usage.memory_peak_bytes) > 100 * MIB, 'it does not count as memory');
     },
   },

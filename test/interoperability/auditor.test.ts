@@ -26,7 +26,7 @@ const scratch = new Scratch();
 afterAll(() => scratch[Symbol.dispose]());
 let made = 0;
 
-/** The auditor's verdict on each directory, without its name. */
+/** The auditor's verdict on each directory, without the name of the directory. */
 async function audit(directories: readonly string[], ...options: readonly string[]): Promise<string[]> {
   const { stdout, stderr } = await run('python3', [auditor, ...options, ...directories]);
   expect(stderr).toBe('');

@@ -1,4 +1,4 @@
-# Tries to type into a terminal: its controlling terminal, if it has one, and whatever its standard descriptors are.
+# Tries to type into its controlling terminal, if it has one, and into whatever its standard descriptors are.
 import errno
 import fcntl
 import json
