@@ -42,7 +42,7 @@ function roomOf(file: string): string {
   return isInServer ? `packages/server/src/${fourth}` : `packages/${second}`;
 }
 
-/** The kind as which the lines of a file count. */
+/** The kind of a file: the column in which its lines are counted. */
 export function kindOf(file: string, text: string): Kind {
   if (/\.(test|fixture|trial)\.tsx?$/.test(file) || /^(packages\/[^/]+\/)?test\//.test(file)) return 'tests';
   const [head = ''] = text.split('\n');

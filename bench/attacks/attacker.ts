@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 
-/** The order to begin an attack, by its name, on this port. */
+/** The message that tells the attacker to begin. It names the attack (`kind`) and the port to attack. */
 export interface Attack {
   readonly kind: AttackName;
   readonly port: number;

@@ -131,7 +131,7 @@ const pathOf = ({ path }: ContractOperation) =>
     .replace('{file}', 'a.js')
     .replace('{tile}', '0/000');
 
-/** The query that an operation needs to accept any request. */
+/** The query parameters without which the operation refuses every request. */
 const NEEDED: Readonly<Record<string, string>> = {
   getLogLeafProof: `hash=${'0'.repeat(64)}`,
   getLogConsistency: 'old=1',

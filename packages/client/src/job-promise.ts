@@ -11,7 +11,7 @@ export interface JobPromise {
   /** The number of the job in its tenant; null if the service does not state it. */
   readonly tenant_job_number: number | null;
   readonly accepted_at: string;
-  /** The time by which the log has the result, or else a statement which says that the job still waits. */
+  /** The time by which the log has the result, or else a pending statement: it says that the job still waits. */
   readonly answer_by: string;
   readonly log_origin: string;
   readonly log_key: string;

@@ -273,7 +273,7 @@ def log_proof(session: Session, job_id: str) -> Flow[ExactBytes]:
 
 
 def promise(session: Session, job_id: str, *, wait_seconds: float = 0.0) -> Flow[ExactBytes]:
-    """The signed promise of an answer in the log. Raises `PromiseUnavailable` if it is not signed within `wait_seconds`."""
+    """The signed promise that the log answers in time. Raises `PromiseUnavailable` if none comes in `wait_seconds`."""
     return (yield from signed_promise(session, job_id, wait_seconds))
 
 

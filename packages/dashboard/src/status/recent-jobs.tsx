@@ -9,7 +9,7 @@ import { useCaller } from '../session/session.ts';
 import { Outcomes } from './outcomes.tsx';
 import { TimeChart } from './time-chart.tsx';
 
-/** So many jobs are requested, and again after so many milliseconds. */
+/** The number of jobs that are requested, and the milliseconds until they are requested again. */
 const jobsMax = 200;
 const askedMilliseconds = 5000;
 

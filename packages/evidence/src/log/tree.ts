@@ -51,7 +51,7 @@ export function nodesOf({ start, end }: LeafRange): TreeNode[] {
   return nodes;
 }
 
-/** The hash of a range of a proof, such as a whole tree; for no leaves, the hash of nothing. */
+/** The hash of a range of leaves, for example of a whole tree. For an empty range it is the SHA-256 of zero bytes. */
 export function rangeHash(range: LeafRange, hashes: NodeHashes): Hash {
   const last = nodesOf(range).map(hashes);
   return last.length === 0 ? sha256Bytes() : last.reduceRight((right, left) => nodeHash(left, right));

@@ -1,6 +1,6 @@
 /**
- * For tests: both sides of a store on the thread of the test, which exchange the same messages as its threads do. Such
- * a store opens without loading every module on two more threads. Tests about threads use real ones.
+ * For tests: runs both sides of a store on the test's own thread. They exchange the same messages as real threads do,
+ * but opening the store does not load every module on two more threads. Tests about threads use real ones.
  */
 import { MessageChannel } from 'node:worker_threads';
 import { storeErrorOf as postgresErrorOf } from './postgres/error.ts';

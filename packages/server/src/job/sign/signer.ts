@@ -8,7 +8,7 @@ import type { TerminalRecord } from '../../store/records/answers.ts';
 import type { SigningKey } from './keys/key-files.ts';
 import type { SigningAnswer, SigningRequest, SigningResult } from './signing-messages.ts';
 
-/** The memory of the thread for new objects. Like a thread of the store, it keeps little data for longer than a call. */
+/** The thread's room for new objects, in MiB. As in a thread of the store, little data outlives a call. */
 const newObjectsMb = 8;
 
 /** Thrown if the thread that signs does not answer. */

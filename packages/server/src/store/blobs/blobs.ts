@@ -38,7 +38,7 @@ export interface Room {
 
 export interface UnusedBlobs {
   /**
-   * Whole blobs are removed if no job has named them since, and every job that names them has ended. Those that are large
+   * Whole blobs last used before this time are removed, unless a job or a grading that names them still runs. Large
    * outputs of a job stay.
    */
   readonly unusedSince: string;

@@ -46,7 +46,7 @@ extern const unsigned long Py_Version __attribute__((weak));
 enum { MODULES_MAX = 256, FLUSH_FAILED = 120, NOT_KNOWN = -1, INTERRUPTED = -2 };
 enum { PYTHON_3_13 = 0x030d0000, PYTHON_3_14 = 0x030e0000 };
 
-/* A module from before any program, with its names and values in order, which are kept when the program ends. */
+/* A module that exists before a program runs, with its names and values in order. The program's end keeps them. */
 struct module {
     PyObject *names;
     ssize_t count;
@@ -94,7 +94,7 @@ static int keep_module(PyObject *names)
     return 0;
 }
 
-/* Remembers the objects from before any program. */
+/* Remembers the modules that exist in the interpreter before it runs a program, and their values. */
 void remember_interpreter(void)
 {
     PyObject *name, *module;

@@ -44,8 +44,8 @@ export class Workspace implements Disposable {
 
   /**
    * Opens `path`, which must not yet be reachable by any program. `fileSystem` is `own` if it can hold only files of
-   * this cell. The job then made all names of a file, so an output with several hard links is collected. On a `shared`
-   * file system, an output with several names is refused, because the file may be one of the host.
+   * this cell. On such a file system the job made every hard link, so an output with several names is collected. On a
+   * `shared` one, such an output is refused, because the file may belong to the host.
    */
   constructor(path: string, fileSystem: 'own' | 'shared') {
     this.#descriptor = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
