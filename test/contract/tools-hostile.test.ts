@@ -149,9 +149,9 @@ test('a job whose service is killed while a call is open ends, and later answers
   await using _first = service;
   const code = 'begin("search"); begin("search"); print(told(), flush=True); told()';
   const { job_id } = await client.submit(callingPython(code));
-  const { calls } = await client.toolCalls(job_id, { waitSeconds: 60 });
-  const first = calls[0]?.seq ?? 0;
-  const second = first + 1;
+  const seqs = async () => (await client.toolCalls(job_id)).calls.map(({ seq }) => seq);
+  await expect.poll(async () => (await seqs()).length, { timeout: 60_000 }).toBe(2);
+  const [first = 0, second = 0] = await seqs();
   await client.answerToolCall(job_id, first, { result: 'once' });
   for await (const { kind } of client.follow(job_id)) if (kind === 'stdout') break;
   service.kill('SIGKILL');
