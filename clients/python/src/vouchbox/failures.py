@@ -76,7 +76,7 @@ class InsufficientScope(ServiceFailure):
 
 
 class PrincipalNotAllowed(ServiceFailure):
-    """Only the job's submitter may do this. Principals that the submission names may also answer calls of tools."""
+    """Only the principal that submitted the job may do this; those that the submission names may answer calls of tools, too."""
 
 
 class JobNotFound(ServiceFailure):
@@ -174,7 +174,7 @@ class ToolCallAnswered(ServiceFailure):
 
 
 class SessionConflict(ServiceFailure):
-    """The session is not at the step that the submission names, or another of its steps still runs."""
+    """The session is not where the submission says, or another of its steps still runs."""
 
 
 class ToolResultMisfit(ServiceFailure):
@@ -218,7 +218,7 @@ class RateLimited(ServiceFailure):
 
 
 class TenantCapacityExhausted(ServiceFailure):
-    """The tenant already holds as many of these as it may have."""
+    """The tenant holds as many of these as it may."""
 
 
 class HeadTooLarge(ServiceFailure):
