@@ -9,7 +9,7 @@ import { StatusBadge } from '../parts/status-badge.tsx';
 import { Table } from '../parts/table.tsx';
 import { useCaller } from '../session/session.ts';
 
-/** A page has so many gradings. The first page is read again after so many milliseconds. */
+/** The number of gradings on a page, and the milliseconds until the first page is read again. */
 const pageGradings = 50;
 const againMilliseconds = 5000;
 

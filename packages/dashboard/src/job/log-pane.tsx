@@ -6,7 +6,7 @@ import { canFold, hasText, type OutputLine, rowIn, rowsOf } from './log-lines.ts
 import { LogRow } from './log-row.tsx';
 import type { LogView } from './log-tools.tsx';
 
-/** A line is so many pixels high, as in `output.css`. Beyond the lines in sight, so many more are drawn. */
+/** The height of a line in pixels, as in `output.css`, and the number of lines that are drawn out of sight. */
 const linePixels = 20;
 const linesAround = 20;
 /** Within this many pixels of the end, the pane follows the output. */

@@ -23,7 +23,7 @@ interface Checked {
 /** Characters of a key id that are shown where there is little room: `sha256:` and twelve digits. */
 const keyCharacters = 19;
 
-/** The first pause between two requests has so many milliseconds. The longest has so many. */
+/** The milliseconds of the first pause between two requests, and of the longest pause. */
 const firstMilliseconds = 700;
 const lastMilliseconds = 60_000;
 

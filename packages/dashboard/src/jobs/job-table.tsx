@@ -25,7 +25,7 @@ interface JobTableProps extends Loaded {
 /** The height of a row in pixels, as in `jobs.css`: on a wide window, and on a narrow one, where a row has three lines. */
 const wideRowPixels = 28;
 const narrowRowPixels = 76;
-/** So many rows outside of the window are drawn. More jobs are loaded so many rows before the end. */
+/** How many rows outside of the window are drawn. More jobs are loaded when as few rows are left. */
 const rowsAround = 12;
 
 const COLUMNS = ['Status', 'Job', 'Program', 'Language', 'Created', 'Duration', 'Exit code'];

@@ -7,7 +7,7 @@ import { type Filters, SINCE } from './filters.ts';
 
 /** The number of jobs of a page. */
 const pageJobs = 200;
-/** So many of the newest jobs are read again, each time after so many milliseconds. */
+/** How many of the newest jobs are read again, and the milliseconds between two such reads. */
 const newestJobs = 50;
 const newestMilliseconds = 3000;
 

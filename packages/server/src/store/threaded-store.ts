@@ -193,6 +193,7 @@ function runsOver(change: Change, sides: Sides): Runs {
   };
 }
 
+/** Keeps the events that a message of another node carries, for the followers here. */
 function keepHeard(topics: readonly string[] | null, added: readonly Added[], lately: KeptEvents): void {
   const [job] = added;
   const events = added.flatMap((one) => one.events);

@@ -19,28 +19,31 @@ const addedBytesMax = 5000;
 const SEALED = '=';
 const EVERYTHING = '*';
 
-/** Sends one payload to each channel, if the change `about` is committed or null. Nobody waits for the answer. */
-export function sendMessages(
-  session: Session,
-  messages: readonly Message[],
-  about: { readonly node: number; readonly change: number | null } | null,
-): void {
-  const told = [...Map.groupBy(messages, ({ channel }) => channel)];
-  const payloads = told.map(([, [first, ...others]]) => (first === undefined ? '' : withAdditions(first, others)));
-  const parameters = [
-    told.map(([channel]) => channel),
-    payloads,
-    ...(about === null ? [] : [about.node, about.change]),
-  ];
-  session.execute({ sql: about === null ? NOTIFY : NOTIFY_OF_CHANGE, parameters }).catch(() => {});
+/** A change of a node, by its number. */
+interface Change {
+  readonly node: number;
+  readonly change: number | null;
+}
+
+/** Sends the messages about a change, one payload to each channel, if the change is committed. Nobody waits for the answer. */
+export function sendMessages(session: Session, messages: readonly Message[], about: Change): void {
+  const told = Map.groupBy(messages, ({ channel }) => channel);
+  notify(session, new Map([...told].map(([channel, some]) => [channel, withAdditions(some)])), about);
 }
 
 /** The payload of messages about one topic, with what they added if all of it fits. */
-function withAdditions({ payload, key, added }: Message, others: readonly Message[]): string {
-  const all = [added, ...others.map((other) => other.added)];
+function withAdditions(messages: readonly Message[]): string {
+  const [{ payload, key } = { payload: '', key: '' }] = messages;
+  const all = messages.map(({ added }) => added);
   if (all.some((one) => one == null)) return payload;
   const text = JSON.stringify(all);
   return Buffer.byteLength(text) > addedBytesMax ? payload : `${payload}\n${SEALED}${sealed(text, key)}`;
+}
+
+function notify(session: Session, payloads: ReadonlyMap<string, string>, about: Change | null): void {
+  const parameters = [[...payloads.keys()], [...payloads.values()], ...(about ? [about.node, about.change] : [])];
+  // The session has no other use for an error.
+  session.execute({ sql: about ? NOTIFY_OF_CHANGE : NOTIFY, parameters }).catch(() => {});
 }
 
 export class Messages {
@@ -119,8 +122,7 @@ export class Messages {
     const told = [...this.#untold];
     this.#untold.clear();
     if (this.#session === null || this.#session.isLost) return;
-    const messages = told.map(([channel, topics]) => ({ channel, payload: this.#payloadOf(topics), key: this.#key }));
-    sendMessages(this.#session, messages, null);
+    notify(this.#session, new Map(told.map(([channel, topics]) => [channel, this.#payloadOf(topics)])), null);
   }
 
   #payloadOf(topics: Iterable<string>): string {
