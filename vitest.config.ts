@@ -1,12 +1,13 @@
 import { randomInt } from 'node:crypto';
+import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { PATIENCE } from './test/hostile/size.ts';
 import { postgresCommands } from './test/rig/postgres-server.ts';
 import { NOT_ON_POSTGRES, ON_POSTGRES, ONLY_POSTGRES, POSTGRES_SETUP } from './tools/postgres-tests.ts';
 import { allStatements } from './tools/statements.ts';
+import { filesOfForm, form, TEST_FILES } from './tools/test-forms.ts';
 import TestOrder from './tools/test-order.ts';
-import { TEST_FILES } from './tools/test-summary.ts';
 
 const { node } = process.versions;
 if (Number.parseInt(node, 10) < 26)
@@ -25,6 +26,17 @@ declare module 'vitest' {
 }
 
 const HOSTILE = ['test/hostile/**/*.test.ts'];
+
+/** In the short form, gVisor gets only the attacks that the namespace class does not get, and none of these is alone. */
+const ALONE = [`test/hostile/{namespace,crun,runsc${form === 'short' ? '' : ',gvisor'}}.test.ts`];
+
+const inForm = filesOfForm(import.meta.dirname);
+
+/** The files of a project that this form of the tests has. */
+function chosen(include: readonly string[], exclude: readonly string[] = []): string[] {
+  const [included, left] = [include, exclude].map((patterns) => globSync([...patterns], { cwd: import.meta.dirname }));
+  return (included ?? []).filter((file) => inForm.has(file) && !left?.includes(file));
+}
 
 const hasPostgres = postgresCommands() !== null;
 if (!hasPostgres) process.stdout.write('PostgreSQL is not installed: the store is tested on SQLite alone\n');
@@ -53,8 +65,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'promises',
-          include: TEST_FILES,
-          exclude: [...HOSTILE, ...ONLY_POSTGRES],
+          include: chosen(TEST_FILES, [...HOSTILE, ...ONLY_POSTGRES]),
           // Three workers on two processors: while one file waits for a service or a cell, another file can run.
           maxWorkers: 3,
           sequence: { groupOrder: 0 },
@@ -65,8 +76,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'postgres',
-          include: hasPostgres ? ON_POSTGRES : [],
-          exclude: NOT_ON_POSTGRES,
+          include: hasPostgres ? chosen(ON_POSTGRES, NOT_ON_POSTGRES) : [],
           ...POSTGRES_SETUP,
           maxWorkers: 3,
           sequence: { groupOrder: 0 },
@@ -76,7 +86,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'hostile',
-          include: HOSTILE,
+          include: chosen(HOSTILE),
           provide: { propertySeed, attacks: 'together' },
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
@@ -87,7 +97,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'hostile-alone',
-          include: ['test/hostile/{namespace,crun,gvisor,runsc}.test.ts'],
+          include: chosen(ALONE),
           provide: { propertySeed, attacks: 'alone' },
           maxWorkers: 1,
           sequence: { groupOrder: 2 },

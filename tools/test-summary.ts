@@ -1,14 +1,11 @@
-import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Reporter, SerializedError, TestCase, TestModule, Vitest } from 'vitest/node';
 import { allStatements, type MarkedTest, strayMarks, unshownStatements } from './statements.ts';
-
-/** All test files. A run of fewer files cannot say which statements no test shows. */
-export const TEST_FILES = ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'];
+import { filesOfForm } from './test-forms.ts';
 
 /**
- * Ends a run with the plain line `N passed, N failed`, which any tool can read. After a whole run, the lines before it name each
- * statement and each attack that no test showed. These count as failed, and so does a tag that names no statement.
+ * Ends a run with the plain line `N passed, N failed`, so that any tool can read it. After a whole run, the lines before it name
+ * each statement and each attack that no test showed. These count as failed, and so does a tag that names no statement.
  */
 export default class TestSummary implements Reporter {
   #vitest: Vitest | undefined;
@@ -28,7 +25,7 @@ export default class TestSummary implements Reporter {
     print(`${states.filter((state) => state === 'passed').length} passed, ${failed} failed`);
   }
 
-  /** The statements that no test showed, and the tags of the tests that name no statement. */
+  /** The statements that no test showed, and the tests' tags that name no statement. */
   #gaps(modules: readonly TestModule[], tests: readonly MarkedTest[]): string[] {
     const vitest = this.#vitest;
     if (vitest === undefined) return [];
@@ -44,11 +41,11 @@ function markedTest(test: TestCase): MarkedTest {
   return { name: test.fullName, tags: test.tags, hasPassed: test.result().state === 'passed' };
 }
 
-/** Whether the run was to include every test of every file. */
+/** Whether the run has every file of the short form. A run of fewer files cannot tell which statements have no test. */
 function isWhole({ config }: Vitest, modules: readonly TestModule[]): boolean {
   if (config.testNamePattern !== undefined || config.tagsFilter !== undefined) return false;
   const ran = new Set(modules.map(({ moduleId }) => moduleId));
-  return globSync(TEST_FILES, { cwd: config.root }).every((file) => ran.has(join(config.root, file)));
+  return [...filesOfForm(config.root, 'short')].every((file) => ran.has(join(config.root, file)));
 }
 
 function print(line: string): void {

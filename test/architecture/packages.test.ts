@@ -1,7 +1,8 @@
-/** The demands on package.json files and the lock, so that a fresh clone installs the same everywhere. */
+/** What package.json files and the lock must contain, so that a fresh clone installs the same everywhere. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { filesOfForm, ONLY_LONG, TEST_FILES } from '../../tools/test-forms.ts';
 
 interface Manifest {
   readonly dependencies?: Record<string, string>;
@@ -18,7 +19,7 @@ const lock = parse<Lock>('package-lock.json');
 const manifests = ['package.json', ...globSync('packages/*/package.json', { cwd: root })];
 
 describe('package-lock.json', () => {
-  /** Whether the package at `from` finds `name`: Node looks in each enclosing node_modules, the nearest first. */
+  /** Whether the package at `from` finds `name`. Node looks in each enclosing node_modules, nearest first. */
   function isFound(from: string, name: string): boolean {
     for (let at = from; ; at = at.includes('/node_modules/') ? at.slice(0, at.lastIndexOf('/node_modules/')) : '') {
       if (lock.packages[`${at === '' ? '' : `${at}/`}node_modules/${name}`] !== undefined) return true;
@@ -26,7 +27,7 @@ describe('package-lock.json', () => {
     }
   }
 
-  test('has every package that another package needs, even on other platforms, so that npm ci accepts the lock', () => {
+  test('has every package that another package needs, even on other platforms, so npm ci accepts the lock', () => {
     const missing = Object.entries(lock.packages).flatMap(([path, { dependencies = {}, optionalDependencies = {} }]) =>
       Object.keys({ ...dependencies, ...optionalDependencies })
         .filter((name) => !isFound(path, name))
@@ -53,7 +54,7 @@ test.each(manifests)('%s pins every version exactly, as in the lock', (file) => 
 });
 
 test.each(manifests.filter((file) => file !== 'package.json'))(
-  '%s has a licence and a README, and is marked private',
+  '%s names a licence, is marked private, and has a README beside it',
   (file) => {
     const manifest = parse<Record<string, unknown>>(file);
     expect(manifest).toMatchObject({ private: true, license: 'Apache-2.0', engines: { node: expect.any(String) } });
@@ -61,15 +62,29 @@ test.each(manifests.filter((file) => file !== 'package.json'))(
   },
 );
 
-test.each([
-  ['packs', 'hasEveryPack'],
-  ['long', 'isLongForm'],
-])('`npm run %s` runs every test that asks for it by %s', (script, word) => {
+test('`npm run packs` runs every test that asks for it', () => {
   const { scripts } = parse<{ scripts: Record<string, string> }>('package.json');
-  const parts = scripts[script]?.split(' vitest run ')[1]?.split(' ') ?? [];
-  const isAsking = new RegExp(`^import \\{.*\\b${word}\\b.*rig/form`, 'm');
-  const files = globSync(['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root });
-  const asking = files.filter((file) => isAsking.test(readFileSync(join(root, file), 'utf8')));
+  const parts = scripts['packs']?.split(' vitest run ')[1]?.split(' ') ?? [];
+  const isAsking = /^import \{.*\bhasEveryPack\b.*rig\/form/m;
+  const asking = globSync(TEST_FILES, { cwd: root }).filter((file) =>
+    isAsking.test(readFileSync(join(root, file), 'utf8')),
+  );
   expect(asking).not.toEqual([]);
   expect(asking.filter((file) => !parts.some((part) => file.includes(part)))).toEqual([]);
+});
+
+test('`npm test` and `npm run long` together run every test file', () => {
+  const [short, long] = [filesOfForm(root, 'short'), filesOfForm(root, 'long')];
+  expect(short.union(long)).toEqual(filesOfForm(root, 'all'));
+});
+
+test('`npm run long` runs every file that has more tests in the long form', () => {
+  const long = filesOfForm(root, 'long');
+  expect([...long]).toContain('test/crash/surroundings.test.ts');
+  expect([...long]).toContain('test/hostile/gvisor.test.ts');
+  expect([...long]).not.toContain('test/architecture/packages.test.ts');
+});
+
+test.each(ONLY_LONG)('%s finds a file of the long form', (pattern) => {
+  expect(globSync(pattern, { cwd: root })).not.toEqual([]);
 });

@@ -1,14 +1,16 @@
 /** The built dashboard, served by a service, in Chromium: signing in, the list, a job and its attestation. */
+
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseLogProof } from '@vouchbox/evidence';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accessibilityProblems, type Browser, openBrowser } from '../rig/browser.ts';
+import { slowTest } from '../rig/form.ts';
 import { useRig } from '../rig/rig.ts';
 import { drop, openDashboard, openFold, openOptions, signIn } from './open-dashboard.ts';
 
 const built = join(import.meta.dirname, '../../packages/server/pages/dashboard');
-/** The largest sum of the bytes of all files, as they are sent. */
+/** How many bytes all files together may have, as they are sent. */
 const bytesMax = 362_000;
 
 const rig = useRig({ 'attestation-mode': 'on', 'log-host': 'log.example' });
@@ -20,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => browser.close());
 
 describe('the dashboard', () => {
-  test('is at most 362 kB with everything that it ever loads', () => {
+  test('has at most 362 kB, including everything that it ever loads', () => {
     const names = globSync('**/*.{html,js,css}', { cwd: built });
     const sent = names.map((name) => {
       const compressed = statSync(join(built, `${name}.gz`), { throwIfNoEntry: false });
@@ -30,7 +32,7 @@ describe('the dashboard', () => {
     expect(sent.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(bytesMax);
   });
 
-  test('has a shell that anyone may read and that has no secret', { tags: ['Endpoints-7'] }, async () => {
+  test('has a shell that anyone may read and that contains no secret', { tags: ['Endpoints-7'] }, async () => {
     const shell = await rig().request('/dashboard', { key: null });
     const [, script = ''] = /src="([^"]+)"/.exec(shell.text) ?? [];
     const main = await rig().request(script, { key: null });
@@ -38,20 +40,25 @@ describe('the dashboard', () => {
     for (const { key } of [rig().alpha, rig().beta]) expect(shell.text + main.text).not.toContain(key);
   });
 
-  test('asks for a key, explains why a wrong one is refused, and keeps the right one out of addresses and storage', async () => {
-    const { url } = rig().service;
-    await using opened = await openDashboard(browser, { url }, { key: 'key-of-nobody' });
-    const { page, requests } = opened;
-    await expect.poll(() => page.getByRole('alert').textContent()).toContain('does not accept this key');
-    expect(await accessibilityProblems(page)).toEqual([]);
-    await signIn(opened, rig().alpha.key);
-    await page.getByRole('heading', { name: 'Jobs' }).waitFor();
-    expect(requests.filter((address) => address.includes('key-of-'))).toEqual([]);
-    const stored = await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])');
-    expect(stored).not.toContain('key-of-');
-  });
+  slowTest(
+    'asks for a key, explains why a wrong key is refused, and keeps the right key out of addresses and storage',
+    async () => {
+      const { url } = rig().service;
+      await using opened = await openDashboard(browser, { url }, { key: 'key-of-nobody' });
+      const { page, requests } = opened;
+      await expect.poll(() => page.getByRole('alert').textContent()).toContain('does not accept this key');
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await signIn(opened, rig().alpha.key);
+      await page.getByRole('heading', { name: 'Jobs' }).waitFor();
+      expect(requests.filter((address) => address.includes('key-of-'))).toEqual([]);
+      const stored = await page.evaluate(
+        'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])',
+      );
+      expect(stored).not.toContain('key-of-');
+    },
+  );
 
-  test('lists jobs, opens one, and shows its output and its posture', async () => {
+  slowTest('lists jobs, opens one, and shows its output and posture', async () => {
     const { job_id } = await rig().run({ language: 'python', code: "print('\\x1b[31mred\\x1b[0m plain')" });
     await using opened = await openDashboard(browser, { url: rig().service.url });
     const { page, troubles } = opened;
@@ -64,61 +71,68 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('lists only the jobs of the chosen statuses and language, and a page that is opened at the same address does the same', async () => {
-    const { beta, service } = rig();
-    const run = async (language: 'bash' | 'python', code: string) => (await rig().run({ language, code }, beta)).job_id;
-    const done = await run('bash', 'true');
-    const failed = await run('bash', 'exit 3');
-    const failedPython = await run('python', 'raise SystemExit(3)');
-    await using opened = await openDashboard(browser, { url: service.url }, { key: beta.key });
-    const { page, troubles } = opened;
-    const shows = (...ids: string[]) =>
-      expect.poll(() => page.locator('.job-body').getByRole('link').allTextContents()).toEqual(ids);
-    const status = (name: string) => page.getByRole('button', { name, exact: true });
-    await shows(failedPython, failed, done);
-    await status('failed').click();
-    await shows(failedPython, failed);
-    await page.getByLabel('Language').selectOption('bash');
-    await shows(failed);
-    await status('succeeded').click();
-    await shows(failed, done);
-    const address = new URL(page.url());
-    expect(Object.fromEntries(address.searchParams)).toEqual({ status: 'failed,succeeded', language: 'bash' });
-    await using again = await openDashboard(
-      browser,
-      { url: service.url, view: `/jobs${address.search}` },
-      { key: beta.key },
-    );
-    await expect
-      .poll(() => again.page.locator('.job-body').getByRole('link').allTextContents())
-      .toEqual([failed, done]);
-    expect(await again.page.getByLabel('Language').inputValue()).toBe('bash');
-    await status('succeeded').click();
-    await status('failed').click();
-    await page.getByLabel('Language').selectOption('');
-    await shows(failedPython, failed, done);
-    expect(new URL(page.url()).search).toBe('');
-    expect(troubles).toEqual([]);
-  });
+  slowTest(
+    'lists only jobs with the chosen statuses and language, and so does a page that is opened at the same address',
+    async () => {
+      const { beta, service } = rig();
+      const run = async (language: 'bash' | 'python', code: string) =>
+        (await rig().run({ language, code }, beta)).job_id;
+      const done = await run('bash', 'true');
+      const failed = await run('bash', 'exit 3');
+      const failedPython = await run('python', 'raise SystemExit(3)');
+      await using opened = await openDashboard(browser, { url: service.url }, { key: beta.key });
+      const { page, troubles } = opened;
+      const shows = (...ids: string[]) =>
+        expect.poll(() => page.locator('.job-body').getByRole('link').allTextContents()).toEqual(ids);
+      const status = (name: string) => page.getByRole('button', { name, exact: true });
+      await shows(failedPython, failed, done);
+      await status('failed').click();
+      await shows(failedPython, failed);
+      await page.getByLabel('Language').selectOption('bash');
+      await shows(failed);
+      await status('succeeded').click();
+      await shows(failed, done);
+      const address = new URL(page.url());
+      expect(Object.fromEntries(address.searchParams)).toEqual({ status: 'failed,succeeded', language: 'bash' });
+      await using again = await openDashboard(
+        browser,
+        { url: service.url, view: `/jobs${address.search}` },
+        { key: beta.key },
+      );
+      await expect
+        .poll(() => again.page.locator('.job-body').getByRole('link').allTextContents())
+        .toEqual([failed, done]);
+      expect(await again.page.getByLabel('Language').inputValue()).toBe('bash');
+      await status('succeeded').click();
+      await status('failed').click();
+      await page.getByLabel('Language').selectOption('');
+      await shows(failedPython, failed, done);
+      expect(new URL(page.url()).search).toBe('');
+      expect(troubles).toEqual([]);
+    },
+  );
 
-  test('shows which inputs are outputs of other jobs, links to those jobs, and runs the shown job again', async () => {
-    const made = await rig().run({ language: 'bash', code: 'echo made > output/made', outputs: ['output/made'] });
-    const from = { job_id: made.job_id, path: 'output/made' };
-    const { job_id } = await rig().run({ language: 'bash', code: 'cat input/a', files: [{ path: 'input/a', from }] });
-    await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
-    const { page, troubles } = opened;
-    await openFold(page, 'Program');
-    await page.getByRole('link', { name: `output/made of ${made.job_id}` }).waitFor();
-    expect(await accessibilityProblems(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Run again' }).click();
-    await page.waitForURL((url) => url.pathname.includes('/jobs/') && !url.pathname.endsWith(job_id));
-    await page.getByText('made', { exact: true }).waitFor();
-    await page.getByRole('link', { name: `of ${made.job_id}` }).click();
-    await page.waitForURL(`**/jobs/${made.job_id}`);
-    expect(troubles).toEqual([]);
-  });
+  slowTest(
+    "shows which inputs are other jobs' outputs, links to those jobs, and runs the shown job again",
+    async () => {
+      const made = await rig().run({ language: 'bash', code: 'echo made > output/made', outputs: ['output/made'] });
+      const from = { job_id: made.job_id, path: 'output/made' };
+      const { job_id } = await rig().run({ language: 'bash', code: 'cat input/a', files: [{ path: 'input/a', from }] });
+      await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
+      const { page, troubles } = opened;
+      await openFold(page, 'Program');
+      await page.getByRole('link', { name: `output/made of ${made.job_id}` }).waitFor();
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await page.getByRole('button', { name: 'Run again' }).click();
+      await page.waitForURL((url) => url.pathname.includes('/jobs/') && !url.pathname.endsWith(job_id));
+      await page.getByText('made', { exact: true }).waitFor();
+      await page.getByRole('link', { name: `of ${made.job_id}` }).click();
+      await page.waitForURL(`**/jobs/${made.job_id}`);
+      expect(troubles).toEqual([]);
+    },
+  );
 
-  test('saves a large output, and copies the whole request of a job into the playground to edit it', async () => {
+  slowTest("saves a large output, and copies a job's whole request into the playground for editing", async () => {
     const code = "head -c 3000000 /dev/zero > output/large; printf '\\xff'";
     const large_outputs = { paths: ['output/large'], stdout: 'output/all' };
     const asked = {
@@ -155,7 +169,7 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('lists which members of an edited job the form keeps, and lets a person leave one out', async () => {
+  slowTest('lists the members of an edited job that the form keeps, and lets a person leave one out', async () => {
     const code = 'echo made > output/made';
     const { job_id } = await rig().run({ language: 'bash', code, outputs: ['output/made'], promise: true });
     await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
@@ -169,7 +183,7 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('links from one job of a pair to the other, and runs both again', async () => {
+  slowTest('links from one job in a pair to the other, and runs both again', async () => {
     const { client } = rig().alpha;
     const interactor = { language: 'python', code: 'print(int(input()) * 2, flush=True)' };
     const code = 'print(21, flush=True)\nprint("it said", input())';
@@ -188,7 +202,7 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('offers to run a step of a session without the session, and says so', async () => {
+  slowTest("offers to run a session's step outside its session, and explains what that means", async () => {
     const { client } = rig().alpha;
     const step = async (after: string | null, code: string) =>
       (await rig().run({ language: 'python', code, session: { name: 'shown', after }, outputs: ['output/**'] })).job_id;
@@ -210,7 +224,7 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('does not offer to run a job again if its input cannot be named', async () => {
+  slowTest('does not offer to run a job again if its input cannot be named', async () => {
     const { client } = rig().alpha;
     const checker = { language: 'python', code: 'raise SystemExit(0)' };
     const tests = [{ name: 'one', stdin: '1', expected: 'x'.repeat(100_000) }];
@@ -224,7 +238,7 @@ describe('the dashboard', () => {
     expect(opened.troubles).toEqual([]);
   });
 
-  test('verifies an attestation in the page against a pinned key, in a separate thread', async () => {
+  slowTest('verifies an attestation in the page against a pinned key, in a separate thread', async () => {
     const { job_id } = await rig().run({ language: 'python', code: "print('signed')" });
     const { public_key_pem } = await rig().alpha.client.publicKey();
     await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
@@ -245,70 +259,79 @@ describe('the dashboard', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('says in each state of a job whether a signature will follow, and shows a signature that comes late', async () => {
-    const { client } = rig().alpha;
-    const { job_id } = await client.submit({ language: 'bash', code: 'sleep 200', limits: { wall_seconds: 300 } });
-    await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
-    const { page, troubles } = opened;
-    let isLate = true;
-    await page.route(`**/v1/jobs/${job_id}`, async (asked) => {
-      const response = await asked.fetch();
-      const json = (await response.json()) as { attestation: object };
-      const attestation = { ...json.attestation, available: false, key_id: null, result_sha256: null };
-      await asked.fulfill(isLate ? { response, json: { ...json, attestation } } : { response });
-    });
-    const fold = page.getByRole('region', { name: 'Attestation' });
-    await page.getByRole('button', { name: 'More: Attestation' }).click();
-    await fold.getByText('It is signed when it has ended.').waitFor();
-    await client.cancel(job_id);
-    await fold.getByText('not signed yet').waitFor();
-    isLate = false;
-    await fold.getByText('The record is whole').waitFor();
-    expect(troubles).toEqual([]);
-  });
+  slowTest(
+    'says in each of a job’s states whether a signature will follow, and shows a signature that comes late',
+    async () => {
+      const { client } = rig().alpha;
+      const { job_id } = await client.submit({ language: 'bash', code: 'sleep 200', limits: { wall_seconds: 300 } });
+      await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
+      const { page, troubles } = opened;
+      let isLate = true;
+      await page.route(`**/v1/jobs/${job_id}`, async (asked) => {
+        const response = await asked.fetch();
+        const json = (await response.json()) as { attestation: object };
+        const attestation = { ...json.attestation, available: false, key_id: null, result_sha256: null };
+        await asked.fulfill(isLate ? { response, json: { ...json, attestation } } : { response });
+      });
+      const fold = page.getByRole('region', { name: 'Attestation' });
+      await page.getByRole('button', { name: 'More: Attestation' }).click();
+      await fold.getByText('It is signed when it has ended.').waitFor();
+      await client.cancel(job_id);
+      await fold.getByText('not signed yet').waitFor();
+      isLate = false;
+      await fold.getByText('The record is whole').waitFor();
+      expect(troubles).toEqual([]);
+    },
+  );
 
-  test("shows a result's place in the transparency log, says that no witness confirmed it, and saves the proof", async () => {
-    const { job_id } = await rig().run({ language: 'python', code: "print('logged')" });
-    await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
-    const { page } = opened;
-    await openFold(page, 'Transparency log');
-    await page.getByText('log.example/log/1', { exact: true }).waitFor();
-    await page.getByText(/^UNWITNESSED/).waitFor();
-    const place = await page.getByText(/^statement \d+, under a head of/).textContent();
-    const saved = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'Save the proof' }).click();
-    const file = await saved;
-    expect(file.suggestedFilename()).toBe(`${job_id}.tlog-proof`);
-    const parsed = parseLogProof(readFileSync(await file.path()));
-    if (parsed.kind === 'refused') throw new Error(parsed.reason);
-    expect(place).toContain(`statement ${parsed.proof.index},`);
-    expect(await accessibilityProblems(page)).toEqual([]);
-  });
+  slowTest(
+    "shows a result's place in the transparency log, says that no witness confirmed it, and saves the proof",
+    async () => {
+      const { job_id } = await rig().run({ language: 'python', code: "print('logged')" });
+      await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
+      const { page } = opened;
+      await openFold(page, 'Transparency log');
+      await page.getByText('log.example/log/1', { exact: true }).waitFor();
+      await page.getByText(/^UNWITNESSED/).waitFor();
+      const place = await page.getByText(/^statement \d+, under a head of/).textContent();
+      const saved = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'Save the proof' }).click();
+      const file = await saved;
+      expect(file.suggestedFilename()).toBe(`${job_id}.tlog-proof`);
+      const parsed = parseLogProof(readFileSync(await file.path()));
+      if (parsed.kind === 'refused') throw new Error(parsed.reason);
+      expect(place).toContain(`statement ${parsed.proof.index},`);
+      expect(await accessibilityProblems(page)).toEqual([]);
+    },
+  );
 
-  test('adds an input file while a slower one is still being read, and names a file that cannot be read', async () => {
-    await using opened = await openDashboard(browser, { url: rig().service.url, view: '/playground' });
-    const { page, troubles } = opened;
-    await openOptions(page);
-    const names = page.locator('.drop-name');
-    const choose = (name: string) =>
-      page.getByLabel('Choose files').setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(name) });
-    await page.evaluate(() => {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      Object.assign(window, { release: resolve });
-      Blob.prototype.arrayBuffer = async function (this: File) {
-        if (this.name === 'slow') await promise;
-        return new Response(this).arrayBuffer();
-      };
-    });
-    await choose('slow');
-    await choose('fast');
-    await expect.poll(() => names.allTextContents()).toEqual(['input/fast']);
-    await page.evaluate('release()');
-    await expect.poll(() => names.allTextContents()).toEqual(['input/fast', 'input/slow']);
-    await drop(page.getByRole('group', { name: 'Input files' }), import.meta.dirname);
-    await page.getByRole('alert').getByText('browser cannot be read.', { exact: true }).waitFor();
-    expect(troubles).toEqual([]);
-  });
+  slowTest(
+    'adds an input file while a slower one is still being read, and names a file that cannot be read',
+    async () => {
+      await using opened = await openDashboard(browser, { url: rig().service.url, view: '/playground' });
+      const { page, troubles } = opened;
+      await openOptions(page);
+      const names = page.locator('.drop-name');
+      const choose = (name: string) =>
+        page.getByLabel('Choose files').setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(name) });
+      await page.evaluate(() => {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        Object.assign(window, { release: resolve });
+        Blob.prototype.arrayBuffer = async function (this: File) {
+          if (this.name === 'slow') await promise;
+          return new Response(this).arrayBuffer();
+        };
+      });
+      await choose('slow');
+      await choose('fast');
+      await expect.poll(() => names.allTextContents()).toEqual(['input/fast']);
+      await page.evaluate('release()');
+      await expect.poll(() => names.allTextContents()).toEqual(['input/fast', 'input/slow']);
+      await drop(page.getByRole('group', { name: 'Input files' }), import.meta.dirname);
+      await page.getByRole('alert').getByText('browser cannot be read.', { exact: true }).waitFor();
+      expect(troubles).toEqual([]);
+    },
+  );
 
   test('pins a key from a file, accepts the same file a second time, and says that a directory cannot be read', async () => {
     const { job_id } = await rig().run({ language: 'python', code: "print('signed')" });
@@ -322,27 +345,30 @@ describe('the dashboard', () => {
     await page.getByLabel('Choose a file').setInputFiles(file);
     await page.getByText('Pinned:').waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
-    // A browser reports no change if a file of the same name is already chosen.
+    // A browser reports no change if a file with the same name is already chosen.
     expect(await page.getByLabel('Choose a file').inputValue()).toBe('');
     expect(troubles).toEqual([]);
   });
 
-  test('says that something other than the service answered, if a proxy answers a request for a result with 404', async () => {
-    const { job_id } = await rig().run({ language: 'bash', code: 'echo a > output/a', outputs: ['output/a'] });
-    await using opened = await openDashboard(browser, { url: rig().service.url });
-    const { page } = opened;
-    await page.route(/\/(result|replay)\b/, (asked) => asked.fulfill({ status: 404, body: '<h1>Not Found</h1>' }));
-    await page.getByRole('link', { name: job_id }).click();
-    await page.getByText('Something other than the service answered.').first().waitFor();
-    expect(await page.getByText('is not a function').count()).toBe(0);
-  });
+  slowTest(
+    'reports that something other than the service answered if a proxy answers a request for a result with 404',
+    async () => {
+      const { job_id } = await rig().run({ language: 'bash', code: 'echo a > output/a', outputs: ['output/a'] });
+      await using opened = await openDashboard(browser, { url: rig().service.url });
+      const { page } = opened;
+      await page.route(/\/(result|replay)\b/, (asked) => asked.fulfill({ status: 404, body: '<h1>Not Found</h1>' }));
+      await page.getByRole('link', { name: job_id }).click();
+      await page.getByText('Something other than the service answered.').first().waitFor();
+      expect(await page.getByText('is not a function').count()).toBe(0);
+    },
+  );
 
-  test('runs what is typed in the playground, and keeps it while another view is open', async () => {
+  slowTest('runs the program typed in the playground, and keeps it while another view is open', async () => {
     await using opened = await openDashboard(browser, { url: rig().service.url, view: '/playground' });
     const { page, troubles } = opened;
     const editor = page.getByRole('textbox', { name: 'Program', exact: true });
     await page.locator('.cm-content').waitFor();
-    // The text is typed: `fill` would change the page without the editor, and Chromium then applies a forbidden style.
+    // Types the text: `fill` would change the page without the editor, and Chromium would then apply a forbidden style.
     await editor.press('Control+A');
     await editor.press('Delete');
     await page.keyboard.type("import sys; print('typed', sys.stdin.read())");
@@ -354,7 +380,7 @@ describe('the dashboard', () => {
     await page.getByRole('link', { name: 'Playground' }).click();
     await expect.poll(() => editor.textContent()).toContain("print('typed', sys.stdin.read())");
     expect(await page.getByLabel('stdin').inputValue()).toBe('and read');
-    // This is checked before axe runs. Axe adds a style to look into the editor, and the policy refuses this style.
+    // Checked before axe runs, because axe adds a style to look into the editor, and the policy refuses that style.
     expect(troubles).toEqual([]);
     expect(await accessibilityProblems(page)).toEqual([]);
   });

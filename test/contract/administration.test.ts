@@ -1,9 +1,11 @@
-/** The operator's commands find the right service. They never create a data directory or a store: a service does. */
+/** The operator's commands find the right service. They never create a data directory or a store: only a service does. */
+
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { Command, type CommandOptions, vouchbox } from '../rig/command.ts';
+import { slowTest } from '../rig/form.ts';
 
 let scratch: string;
 let directories = 0;
@@ -19,8 +21,8 @@ function emptyDirectory(): string {
 }
 
 /**
- * Runs commands that find only the services of this test. They look for services in a directory that belongs to the
- * test, and so cannot find the other services on this machine.
+ * Runs commands that find only this test's services. They look for services in a directory that belongs to the test, so
+ * they cannot find other services on this machine.
  */
 function ownHost(): (words: readonly string[], options?: CommandOptions) => Command {
   const place = emptyDirectory();
@@ -51,7 +53,7 @@ const COMMANDS = [
 ];
 
 describe('if there is neither a service nor a data directory', () => {
-  test.each(COMMANDS.map((words) => [words.join(' '), words] as const))(
+  slowTest.each(COMMANDS.map((words) => [words.join(' '), words] as const))(
     'vouchbox %s asks for --data-dir, and creates nothing in the working directory',
     { tags: ['OPER-03'] },
     async (_name, words) => {
@@ -67,7 +69,7 @@ describe('if there is neither a service nor a data directory', () => {
     },
   );
 
-  test.each(COMMANDS.slice(0, 8).map((words) => [words.join(' '), words] as const))(
+  slowTest.each(COMMANDS.slice(0, 8).map((words) => [words.join(' '), words] as const))(
     'vouchbox %s creates nothing in a given directory',
     async (_name, words) => {
       const dataDir = emptyDirectory();
@@ -79,7 +81,7 @@ describe('if there is neither a service nor a data directory', () => {
     },
   );
 
-  test('vouchbox keys refuses a data directory that does not exist, and says how to make a data directory', async () => {
+  test('vouchbox keys refuses a data directory that does not exist, and says how to make one', async () => {
     const dataDir = join(emptyDirectory(), 'nothing');
     const { code, stderr } = await vouchbox(['keys', 'list', '--data-dir', dataDir], { cwd: emptyDirectory() });
     const says = `there is no data of a service in ${dataDir}; the first start makes it; name another service's directory with --data-dir`;
@@ -123,7 +125,7 @@ describe('with a running service', () => {
     expect(readdirSync(cwd)).toContain('copy.db');
   });
 
-  test('a command uses the service of its current directory, whichever other services run', async () => {
+  slowTest('a command uses the service of its current directory, whichever other services run', async () => {
     const host = ownHost();
     const cwd = emptyDirectory();
     await using own = host(['serve'], { cwd, env: SERVING });
@@ -135,7 +137,7 @@ describe('with a running service', () => {
     expect((await listed.ended()).stdout).toContain('acme');
   });
 
-  test('a command without --data-dir is refused if two services run, and names both', async () => {
+  slowTest('a command without --data-dir is refused if two services run, and names both', async () => {
     const host = ownHost();
     const [one, two] = [emptyDirectory(), emptyDirectory()];
     await using first = host(['serve'], { env: { ...SERVING, SERVICE_DATA_DIR: one } });
@@ -152,8 +154,8 @@ describe('with a running service', () => {
     expect((await said.ended()).code).toBe(0);
   });
 
-  test.each([['subprocess'], ['namespace']])(
-    'a command of an ordinary user finds their own service with the provider %s, from any directory',
+  slowTest.each([['subprocess'], ['namespace']])(
+    'an ordinary user’s command finds their own service with the provider %s, from any directory',
     async (SERVICE_PROVIDER) => {
       const user = 54_321;
       const own = mkdtempSync(join(tmpdir(), 'svc-administration-'));
@@ -173,7 +175,7 @@ describe('with a running service', () => {
     },
   );
 
-  test("each command refuses with one line if another user owns the service's temporary directory", async () => {
+  slowTest("each command refuses with one line if another user owns the service's temporary directory", async () => {
     const own = mkdtempSync(join(tmpdir(), 'svc-administration-'));
     onTestFinished(() => rmSync(own, { recursive: true }));
     chmodSync(own, 0o777);
@@ -200,7 +202,7 @@ describe('with a running service', () => {
     }
   });
 
-  test('each command refuses with one line if there is no temporary directory', async () => {
+  slowTest('each command refuses with one line if there is no temporary directory', async () => {
     const cwd = mkdtempSync(join(tmpdir(), 'svc-administration-'));
     onTestFinished(() => rmSync(cwd, { recursive: true }));
     chmodSync(cwd, 0o777);
@@ -213,7 +215,7 @@ describe('with a running service', () => {
     }
   });
 
-  test('a command is refused if its user is not the user of the service, and the message says which user to become', async () => {
+  test('a command is refused if its user is not the service’s user, and the message says which user to become', async () => {
     const cwd = mkdtempSync(join(tmpdir(), 'svc-administration-'));
     onTestFinished(() => rmSync(cwd, { recursive: true }));
     chmodSync(cwd, 0o755);
@@ -228,7 +230,7 @@ describe('with a running service', () => {
     ]);
   });
 
-  test('a killed service is not found, and its data directory can still be named', async () => {
+  slowTest('a killed service is not found, but its data directory can still be named', async () => {
     const host = ownHost();
     const dataDir = emptyDirectory();
     await using service = host(['serve'], { env: { ...SERVING, SERVICE_DATA_DIR: dataDir } });

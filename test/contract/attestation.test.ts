@@ -2,16 +2,18 @@
  * Spec § Attestation member, § Result artifact, § GET attestation and result-artifact, § GET /v1/attestation/public-key,
  * § Authentication 10.
  */
+
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { sha256Hex, verifyEnvelope } from '@vouchbox/evidence';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { vouchbox } from '../rig/command.ts';
+import { slowTest } from '../rig/form.ts';
 import { type Ran, Rig, type Tenant } from '../rig/rig.ts';
 
 const signing = { 'attestation-mode': 'on' };
-/** A host that does other work may take this long. */
+/** A host that is busy with other work may take this long. */
 const patient = { timeout: 30_000 };
 const hello = { language: 'bash', code: 'echo hello; echo oops >&2; exit 3' };
 
@@ -25,7 +27,7 @@ afterAll(async () => {
   expect(await rig.stop()).toEqual([]);
 });
 
-/** The bytes of the envelope and of the artifact, once they can be read. */
+/** The bytes of the envelope and the artifact, once both can be read. */
 async function attested({ alpha }: Rig, job_id: string, { client }: Tenant = alpha) {
   await expect.poll(async () => (await client.detail(job_id)).attestation.available, patient).toBe(true);
   return { envelope: await client.attestation(job_id), result: await client.resultArtifact(job_id) };
@@ -38,7 +40,7 @@ const exactBytes = async (path: string) => {
 };
 
 describe('an attestation', () => {
-  test('verifies under the key of the service, and states tenant, job, outcome and posture', {
+  test('verifies under the service’s key, and states tenant, job, outcome and posture', {
     tags: ['What-4a', 'Artifact-5', 'Artifact-8'],
   }, async () => {
     const { envelope, result } = await attested(rig, ran.job_id);
@@ -71,7 +73,7 @@ describe('an attestation', () => {
     });
   });
 
-  test('is about a result artifact with the authoritative tenant, outcome, output and receipt digest', {
+  test('covers a result artifact with the authoritative tenant, outcome, output and receipt digest', {
     tags: ['Artifact-2', 'Artifact-3', 'Artifact-4', 'Versioning-4a'],
   }, async () => {
     const { result } = await attested(rig, ran.job_id);
@@ -90,7 +92,7 @@ describe('an attestation', () => {
     });
   });
 
-  test("is described in the job's detail by the digests, sizes and addresses of the bytes that are served", {
+  test("is described in the job's detail, with the digests, sizes and addresses of the served bytes", {
     tags: [
       'Attestation-2',
       'Attestation-4',
@@ -135,7 +137,7 @@ describe('an attestation', () => {
     },
   );
 
-  test('is also made for a job that was cancelled before it ran, and claims no posture', {
+  test('is made even for a job that was cancelled before it ran, and then claims no posture', {
     tags: ['Receipt-11'],
   }, async () => {
     const sleeper = { language: 'bash', code: 'sleep 300', limits: { wall_seconds: 300 } };
@@ -194,7 +196,7 @@ describe('the key of the service', () => {
     expect(capabilities.json.features).toContain('attestation');
   });
 
-  test('is rotated without a restart, and signatures of the old key are served unchanged', {
+  test('is rotated without a restart, and signatures by the old key are served unchanged', {
     tags: ['Authentication-10a'],
   }, async () => {
     const before = await attested(rig, ran.job_id);
@@ -213,35 +215,39 @@ describe('the key of the service', () => {
   });
 });
 
-test('the bytes of an attestation are the same after a restart (ATT-05), and tampered bytes are not served (ATT-10)', {
-  tags: ['Artifact-1', 'Evidence-1', 'ATT-05', 'ATT-10'],
-}, async () => {
-  const first = await Rig.start(signing);
-  const [job, other] = [await first.run(hello), await first.run(hello)];
-  const before = await attested(first, job.job_id);
-  await attested(first, other.job_id);
-  expect(await first.stop('kept')).toEqual([]);
+slowTest(
+  'the bytes of an attestation are the same after a restart (ATT-05), and tampered bytes are not served (ATT-10)',
+  {
+    tags: ['Artifact-1', 'Evidence-1', 'ATT-05', 'ATT-10'],
+  },
+  async () => {
+    const first = await Rig.start(signing);
+    const [job, other] = [await first.run(hello), await first.run(hello)];
+    const before = await attested(first, job.job_id);
+    await attested(first, other.job_id);
+    expect(await first.stop('kept')).toEqual([]);
 
-  const second = await Rig.start(signing, first.dataDir);
-  expect(await attested(second, job.job_id)).toEqual(before);
-  expect(await second.stop('kept')).toEqual([]);
+    const second = await Rig.start(signing, first.dataDir);
+    expect(await attested(second, job.job_id)).toEqual(before);
+    expect(await second.stop('kept')).toEqual([]);
 
-  withStore(first.dataDir, (database) =>
-    database
-      .prepare(
-        `update attestations set (envelope, envelope_sha256, envelope_size_bytes) =
+    withStore(first.dataDir, (database) =>
+      database
+        .prepare(
+          `update attestations set (envelope, envelope_sha256, envelope_size_bytes) =
           (select envelope, envelope_sha256, envelope_size_bytes from attestations as other where other.job_id = ?)
           where job_id = ?`,
-      )
-      .run(other.job_id, job.job_id),
-  );
-  const third = await Rig.start(signing, first.dataDir);
-  const { status, json, headers } = await third.request(urlOf('attestation', job.job_id));
-  expect([status, json.error.code, json.error.retryable]).toEqual([404, 'attestation_unavailable', true]);
-  expect(headers.get('retry-after')).toBe('1');
-  expect(await attested(third, job.job_id)).toEqual(before);
-  expect(await third.stop()).toEqual([]);
-});
+        )
+        .run(other.job_id, job.job_id),
+    );
+    const third = await Rig.start(signing, first.dataDir);
+    const { status, json, headers } = await third.request(urlOf('attestation', job.job_id));
+    expect([status, json.error.code, json.error.retryable]).toEqual([404, 'attestation_unavailable', true]);
+    expect(headers.get('retry-after')).toBe('1');
+    expect(await attested(third, job.job_id)).toEqual(before);
+    expect(await third.stop()).toEqual([]);
+  },
+);
 
 test('a service whose key is missing runs jobs unsigned, says why, and signs them once the key is back (ATT-07)', {
   timeout: 60_000,
@@ -289,7 +295,7 @@ test('a service with signing off makes no key and signs nothing, but still serve
   const publicKey = await on.alpha.client.publicKey();
   expect(await on.stop('kept')).toEqual([]);
   const again = await Rig.start({ 'attestation-mode': 'off' }, off.dataDir);
-  // Signing is off, but stored attestations are still served and checked.
+  // Signing is off. Stored attestations are still checked and served.
   expect((await again.alpha.client.detail(job_id)).attestation).toEqual(signed.attestation);
   expect((await again.alpha.client.list()).items[0]).toMatchObject({ attestation_available: true });
   expect(await again.alpha.client.attestation(job_id)).toEqual(envelope);
@@ -299,24 +305,28 @@ test('a service with signing off makes no key and signs nothing, but still serve
   expect(await again.stop()).toEqual([]);
 });
 
-test('a signed job older than the retention is removed with its idempotency key, and an unsigned job stays', {
-  tags: ['Submit-1d', 'IDEM-09'],
-}, async () => {
-  const first = await Rig.start(signing);
-  const submission = { body: hello, headers: { 'idempotency-key': 'once' } };
-  const { job_id } = (await first.post(hello, submission)).json;
-  await first.ended(job_id);
-  await attested(first, job_id);
-  expect(await first.stop('kept')).toEqual([]);
-  withStore(first.dataDir, (database) => database.exec(`update jobs set finished_at = '2020-01-01T00:00:00.000Z'`));
+slowTest(
+  'a signed job older than the retention is removed with its idempotency key, but an unsigned job stays',
+  {
+    tags: ['Submit-1d', 'IDEM-09'],
+  },
+  async () => {
+    const first = await Rig.start(signing);
+    const submission = { body: hello, headers: { 'idempotency-key': 'once' } };
+    const { job_id } = (await first.post(hello, submission)).json;
+    await first.ended(job_id);
+    await attested(first, job_id);
+    expect(await first.stop('kept')).toEqual([]);
+    withStore(first.dataDir, (database) => database.exec(`update jobs set finished_at = '2020-01-01T00:00:00.000Z'`));
 
-  const second = await Rig.start({ ...signing, 'retention-days': '30' }, first.dataDir);
-  await expect.poll(async () => (await second.request(`/v1/jobs/${job_id}`)).status, patient).toBe(404);
-  const repeated = await second.post(hello, submission);
-  expect(repeated.headers.get('idempotency-replayed')).toBe('false');
-  await second.ended(repeated.json.job_id);
-  expect(await second.stop()).toEqual([]);
-});
+    const second = await Rig.start({ ...signing, 'retention-days': '30' }, first.dataDir);
+    await expect.poll(async () => (await second.request(`/v1/jobs/${job_id}`)).status, patient).toBe(404);
+    const repeated = await second.post(hello, submission);
+    expect(repeated.headers.get('idempotency-replayed')).toBe('false');
+    await second.ended(repeated.json.job_id);
+    expect(await second.stop()).toEqual([]);
+  },
+);
 
 function withStore(dataDir: string, work: (database: DatabaseSync) => void): void {
   using database = new DatabaseSync(join(dataDir, 'svc.db'));
@@ -324,7 +334,7 @@ function withStore(dataDir: string, work: (database: DatabaseSync) => void): voi
 }
 
 describe('a signed statement has, in addition to the receipt,', () => {
-  /** The salts and the numbers of all jobs of the tenant, newest first. */
+  /** The salts and numbers of all the tenant's jobs, newest first. */
   async function stated(of: Rig, tenant: Tenant) {
     const { items } = await tenant.client.list();
     const predicates = items.map(async ({ job_id }) => {
@@ -338,7 +348,7 @@ describe('a signed statement has, in addition to the receipt,', () => {
 
   const salts = (predicates: readonly { salt?: string }[]) => new Set(predicates.map(({ salt }) => salt ?? 'none'));
 
-  test('a salt and the number of its job, also in a pair and for the jobs of a grading', {
+  test('a salt and its job’s number, also for the jobs of a pair or a grading', {
     tags: ['Artifact-12', 'Artifact-13'],
   }, async () => {
     const { client } = rig.beta;
@@ -364,7 +374,7 @@ describe('a signed statement has, in addition to the receipt,', () => {
     for (const salt of salts(predicates)) expect(salt).toMatch(/^[0-9a-f]{32}$/);
   });
 
-  test('no number if the operator turned numbers off', { tags: ['Artifact-13'] }, async () => {
+  slowTest('no number if the operator turned numbers off', { tags: ['Artifact-13'] }, async () => {
     const silent = await Rig.start({ ...signing, 'log-counter': 'off' });
     await silent.run(hello);
     const predicates = await stated(silent, silent.alpha);

@@ -1,9 +1,11 @@
 /** Spec § Blobs: files that are uploaded before the jobs that name them. */
+
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { blobBytesMax } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
+import { slowTest } from '../rig/form.ts';
 import { type Answer, type Rig, useRig } from '../rig/rig.ts';
 
 const rig = useRig({ 'tenant-blobs-max': '24', 'tenant-blobs-mb-max': '192' });
@@ -33,7 +35,7 @@ const statusOf = async (sha256: string, key = rig().alpha.key) =>
 
 const refusalOf = ({ status, json }: Answer): [number, string] => [status, json.error.code as string];
 
-/** A connection that has sent the head of an upload. */
+/** A connection that has sent the head of an upload request. */
 async function beginning(sha256: string, headers: string, to: Rig = rig()) {
   const socket = connect(to.port, '127.0.0.1');
   await once(socket, 'connect');
@@ -82,7 +84,7 @@ describe('an upload', () => {
     expect(result.stdout.trim()).toBe('0');
   });
 
-  test('an upload whose bytes differ from the digest in its address leaves nothing', {
+  test('an upload whose bytes do not match the digest in its address leaves nothing behind', {
     tags: ['Blobs-3'],
   }, async () => {
     const bytes = randomBytes(600_000);
@@ -91,7 +93,7 @@ describe('an upload', () => {
     for (const digest of [sha256, digestOf(bytes)]) expect(await statusOf(digest)).toBe(404);
   });
 
-  test('an upload of other bytes under the digest of a stored blob is refused', { tags: ['Blobs-3'] }, async () => {
+  test('an upload of other bytes under a stored blob’s digest is refused', { tags: ['Blobs-3'] }, async () => {
     const known = randomBytes(30);
     await put(known);
     expect(refusalOf(await put(randomBytes(30), { sha256: digestOf(known) }))).toEqual([422, 'digest_mismatch']);
@@ -116,7 +118,7 @@ describe('an upload', () => {
     socket.destroy();
   });
 
-  test('an upload above 64 MiB is refused when it is sent in chunks', { tags: ['Limits-4a'] }, async () => {
+  slowTest('an upload above 64 MiB is refused when it is sent in chunks', { tags: ['Limits-4a'] }, async () => {
     const sha256 = digestOf(randomBytes(9));
     const piece = Buffer.alloc(2 ** 20);
     let sent = 0;
@@ -143,7 +145,7 @@ describe('an upload', () => {
     expect(refusalOf(answer)).toEqual([415, 'unsupported_media_type']);
   });
 
-  test("an upload that breaks off stores nothing and takes nothing of the tenant's limit", {
+  test("an upload that breaks off stores nothing and uses up none of the tenant's limit", {
     tags: ['Blobs-3'],
   }, async () => {
     const bytes = randomBytes(900_000);
@@ -154,7 +156,7 @@ describe('an upload', () => {
       socket.destroy();
       await once(socket, 'close');
     }
-    // A tenant here may have 1 MiB: if the broken upload still counted, this one would be refused.
+    // A tenant here may have 1 MiB. This upload would be refused if the broken one still counted.
     await expect.poll(async () => (await put(bytes, { to: few() })).status, { timeout: 20_000 }).toBe(201);
   });
 });
@@ -191,7 +193,7 @@ describe('a tenant', () => {
 });
 
 describe('a submission that names a blob', () => {
-  test('gives the program the file, and the receipt its digest', { tags: ['Blobs-7', 'Blobs-8'] }, async () => {
+  test('gives the program the file, and its digest is in the receipt', { tags: ['Blobs-7', 'Blobs-8'] }, async () => {
     const bytes = randomBytes(5_000_001);
     const sha256 = digestOf(bytes);
     await put(bytes);
@@ -214,7 +216,7 @@ describe('a submission that names a blob', () => {
     });
   });
 
-  test('gives the program a blob of 64 MiB to its last byte', { tags: ['Blobs-7', 'Limits-4a'] }, async () => {
+  slowTest('gives the program a blob of 64 MiB to its last byte', { tags: ['Blobs-7', 'Limits-4a'] }, async () => {
     const bytes = randomBytes(blobBytesMax);
     const { blob } = await rig().alpha.client.upload(bytes);
     const files = [{ path: 'input/a', blob }];
@@ -226,7 +228,7 @@ describe('a submission that names a blob', () => {
     expect(refused.json.error.message).toMatch(/^\/files have/);
   });
 
-  test('has the same evidence as a submission with the file inline, and the two may share an idempotency key', {
+  test('has the same evidence as a submission with the file inline, and both may use one idempotency key', {
     tags: ['Blobs-8', 'Submit-1'],
   }, async () => {
     const bytes = randomBytes(100);
@@ -247,7 +249,7 @@ describe('a submission that names a blob', () => {
     }
   });
 
-  test('is refused under an idempotency key that was used with another blob', { tags: ['Submit-2'] }, async () => {
+  test('is refused if its idempotency key was used with another blob', { tags: ['Submit-2'] }, async () => {
     const key = { headers: { 'idempotency-key': 'large-files' } };
     const submission = { language: 'bash', code: 'true' };
     const statuses = [];

@@ -1,11 +1,13 @@
 /**
- * Spec § Errors, § Limits: each tenant, and all tenants together, have budgets and permits. A request beyond them is
- * refused, and leaves nothing behind.
+ * Spec § Errors, § Limits: each tenant, and all tenants together, have budgets and permits. A request beyond
+ * them is refused, and leaves nothing behind.
  */
+
 import { connect, type Socket } from 'node:net';
 import { openCredentials } from '@vouchbox/server';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openTokenIssuer } from '../rig/access-tokens.ts';
+import { slowTest } from '../rig/form.ts';
 import { seriesOf } from '../rig/metric-series.ts';
 import { type Answer, Rig, useRig } from '../rig/rig.ts';
 
@@ -36,45 +38,49 @@ const NONE_HELD = { body: 0, wait: 0, stream: 0, response: 0 };
 describe('the request budget', () => {
   const rig = useRig({ ...issuer.settings, provider: 'subprocess', 'rate-per-second': '0.5', 'rate-burst': '6' });
 
-  test('is stated in the headers of every answer, and shared by all credentials and connections of a tenant', {
-    tags: ['Errors-16', 'Limits-27', 'AUTH-19'],
-  }, async () => {
-    await using operator = await openCredentials({ dataDir: rig().dataDir });
-    const issued = { tenant: 'delta', principal: null, scopes: null, expires_at: null };
-    const keys = [
-      (await operator.create(issued)).key,
-      (await operator.create(issued)).key,
-      await issuer.token({ tenant: 'delta', subject: 'ann' }),
-    ];
-    const began = performance.now();
-    /** Tokens that the bucket may have gained by now: one in two seconds. */
-    const flowedIn = () => Math.ceil((performance.now() - began) / 2000);
-    const answers: Answer[] = [];
-    for (const key of [...keys, ...keys]) answers.push(await rig().request('/v1/whoami', { key }));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
-    const told = (name: string) => answers.map(({ headers }) => Number(headers.get(name)));
-    expect(new Set(told('ratelimit-limit'))).toEqual(new Set([6]));
-    const flowed = flowedIn();
-    for (const [index, remaining] of told('ratelimit-remaining').entries()) {
-      expect(remaining).toBeGreaterThanOrEqual(5 - index);
-      expect(remaining).toBeLessThanOrEqual(5 - index + flowed);
-    }
-    expect(Math.max(...told('ratelimit-reset'))).toBeLessThanOrEqual(12);
-    // The requests are concurrent, so even on a slow machine the bucket gains fewer tokens than these requests take.
-    const many = await Promise.all(
-      Array.from({ length: 60 }, (_, index) => rig().request('/v1/whoami', { key: keys[index % 3] ?? '' })),
-    );
-    const refused = many.find(({ status }) => status === 429);
-    expectLater(refused, 429, 'rate_limited');
-    expect(Number(refused?.headers.get('retry-after'))).toBeLessThanOrEqual(2);
-    expect(refused?.headers.get('ratelimit-remaining')).toBe('0');
-    // Other tenants have their own budget, and public routes have none.
-    expect((await rig().request('/v1/whoami', { key: rig().beta.key })).status).toBe(200);
-    const health = await rig().request('/healthz', { key: null });
-    expect([health.status, health.headers.get('ratelimit-limit')]).toEqual([200, null]);
-    // The budget refills with time.
-    await expect.poll(async () => (await rig().request('/v1/whoami', { key: keys[2] ?? '' })).status, soon).toBe(200);
-  });
+  slowTest(
+    'is stated in every answer’s headers, and is shared by all of a tenant’s credentials and connections',
+    {
+      tags: ['Errors-16', 'Limits-27', 'AUTH-19'],
+    },
+    async () => {
+      await using operator = await openCredentials({ dataDir: rig().dataDir });
+      const issued = { tenant: 'delta', principal: null, scopes: null, expires_at: null };
+      const keys = [
+        (await operator.create(issued)).key,
+        (await operator.create(issued)).key,
+        await issuer.token({ tenant: 'delta', subject: 'ann' }),
+      ];
+      const began = performance.now();
+      /** Tokens that the bucket may have gained by now: one every two seconds. */
+      const flowedIn = () => Math.ceil((performance.now() - began) / 2000);
+      const answers: Answer[] = [];
+      for (const key of [...keys, ...keys]) answers.push(await rig().request('/v1/whoami', { key }));
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
+      const told = (name: string) => answers.map(({ headers }) => Number(headers.get(name)));
+      expect(new Set(told('ratelimit-limit'))).toEqual(new Set([6]));
+      const flowed = flowedIn();
+      for (const [index, remaining] of told('ratelimit-remaining').entries()) {
+        expect(remaining).toBeGreaterThanOrEqual(5 - index);
+        expect(remaining).toBeLessThanOrEqual(5 - index + flowed);
+      }
+      expect(Math.max(...told('ratelimit-reset'))).toBeLessThanOrEqual(12);
+      // The requests are concurrent, so even on a slow machine they take more tokens than the bucket gains meanwhile.
+      const many = await Promise.all(
+        Array.from({ length: 60 }, (_, index) => rig().request('/v1/whoami', { key: keys[index % 3] ?? '' })),
+      );
+      const refused = many.find(({ status }) => status === 429);
+      expectLater(refused, 429, 'rate_limited');
+      expect(Number(refused?.headers.get('retry-after'))).toBeLessThanOrEqual(2);
+      expect(refused?.headers.get('ratelimit-remaining')).toBe('0');
+      // Other tenants have their own budget, and public routes have none.
+      expect((await rig().request('/v1/whoami', { key: rig().beta.key })).status).toBe(200);
+      const health = await rig().request('/healthz', { key: null });
+      expect([health.status, health.headers.get('ratelimit-limit')]).toEqual([200, null]);
+      // The budget refills with time.
+      await expect.poll(async () => (await rig().request('/v1/whoami', { key: keys[2] ?? '' })).status, soon).toBe(200);
+    },
+  );
 
   test('is not spent by requests without a credential', async () => {
     for (let index = 0; index < 20; index++) {
@@ -85,7 +91,7 @@ describe('the request budget', () => {
 });
 
 describe('the idempotency key of a refused submission can be used again:', { tags: ['IDEM-07'] }, () => {
-  /** Expects that the first retry of a refused submission makes a job, and that a second retry returns this job. */
+  /** Expects that the first retry of a refused submission makes a job, and that the second retry returns the same job. */
   async function expectUnused(rig: Rig, refused: Answer, retry: () => Promise<Answer>): Promise<void> {
     expect(refused.status).toBeGreaterThanOrEqual(400);
     expect(refused.headers.get('idempotency-replayed')).toBeNull();
@@ -137,16 +143,19 @@ describe('the idempotency key of a refused submission can be used again:', { tag
     await alpha.client.cancel(running.job_id);
   });
 
-  test('after a refusal with 507 below the free-space reserve, at a later start with enough space', async () => {
-    const full = await Rig.start({ provider: 'subprocess', 'free-space-reserve-mb': '1000000000' });
-    const refused = await full.post(bash, keyed('no-room'));
-    expectLater(refused, 507, 'insufficient_storage');
-    expect(await full.jobCount()).toBe(0);
-    expect(await full.stop('kept')).toEqual([]);
-    const roomy = await Rig.start({ provider: 'subprocess' }, full.dataDir);
-    await expectUnused(roomy, refused, () => roomy.post(bash, keyed('no-room')));
-    expect(await roomy.stop()).toEqual([]);
-  });
+  slowTest(
+    'after a refusal with 507 for too little free space, once the service has started again with enough space',
+    async () => {
+      const full = await Rig.start({ provider: 'subprocess', 'free-space-reserve-mb': '1000000000' });
+      const refused = await full.post(bash, keyed('no-room'));
+      expectLater(refused, 507, 'insufficient_storage');
+      expect(await full.jobCount()).toBe(0);
+      expect(await full.stop('kept')).toEqual([]);
+      const roomy = await Rig.start({ provider: 'subprocess' }, full.dataDir);
+      await expectUnused(roomy, refused, () => roomy.post(bash, keyed('no-room')));
+      expect(await roomy.stop()).toEqual([]);
+    },
+  );
 });
 
 describe('permits', () => {
@@ -183,7 +192,7 @@ describe('permits', () => {
     await expect.poll(() => permitsHeld(rig()), soon).toEqual(NONE_HELD);
   });
 
-  /** Opens a connection, sends these bytes, and then neither sends nor reads. */
+  /** Opens a connection and sends these bytes. After that, it neither sends nor reads. */
   function sent(bytes: string): Socket {
     const socket = connect({ port: rig().port, host: '127.0.0.1' });
     socket.on('error', () => {});
@@ -196,7 +205,7 @@ describe('permits', () => {
   const head = (line: string, key: string, more = '') =>
     `${line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n${more}\r\n`;
 
-  test('a request holds one permit of the tenant and one of the service while its body is read', {
+  test('a request holds one permit from the tenant and one from the service while its body is read', {
     tags: ['Errors-17', 'Errors-25', 'Limits-9'],
   }, async () => {
     const { alpha, beta } = rig();
@@ -212,33 +221,37 @@ describe('permits', () => {
     await expect.poll(async () => (await rig().post(bash)).status, soon).toBe(201);
   });
 
-  test('an answer holds one permit of the tenant and one of the service until its last byte is sent', {
-    tags: ['Transfer-2', 'Transfer-3'],
-  }, async () => {
-    const { alpha, beta } = rig();
-    const large = {
-      language: 'bash',
-      code: 'for i in 1 2; do head -c 2097152 /dev/urandom > output/$i; done',
-      outputs: ['output/1', 'output/2'],
-      limits: { max_file_mb: 8 },
-    };
-    const path = (job_id: string) => `/v1/jobs/${job_id}/result`;
-    const jobs = [await rig().run(large, alpha), await rig().run(large, beta)].map(({ job_id }) => path(job_id));
-    const first = sent(head(`GET ${jobs[0]}`, alpha.key));
-    await expect.poll(async () => (await permitsHeld(rig()))['response'], soon).toBe(1);
-    expectLater(await rig().request(jobs[0] ?? ''), 429, 'tenant_capacity_exhausted');
-    sent(head(`GET ${jobs[1]}`, beta.key));
-    await expect.poll(async () => (await permitsHeld(rig()))['response'], soon).toBe(2);
-    const mine = (await rig().post(bash, { key: gamma })).json.job_id as string;
-    expectLater(await rig().request(path(mine), { key: gamma }), 503, 'capacity_exhausted');
-    // Small answers, and requests that relieve the service, need no permit.
-    expect((await rig().request('/v1/whoami', { key: gamma })).status).toBe(200);
-    expect((await rig().request(`/v1/jobs/${mine}`, { key: gamma, method: 'DELETE' })).status).toBe(200);
-    first.destroy();
-    await expect.poll(async () => (await rig().request(jobs[0] ?? '')).status, soon).toBe(200);
-  });
+  slowTest(
+    'an answer holds one permit from the tenant and one from the service until its last byte is sent',
+    {
+      tags: ['Transfer-2', 'Transfer-3'],
+    },
+    async () => {
+      const { alpha, beta } = rig();
+      const large = {
+        language: 'bash',
+        code: 'for i in 1 2; do head -c 2097152 /dev/urandom > output/$i; done',
+        outputs: ['output/1', 'output/2'],
+        limits: { max_file_mb: 8 },
+      };
+      const path = (job_id: string) => `/v1/jobs/${job_id}/result`;
+      const jobs = [await rig().run(large, alpha), await rig().run(large, beta)].map(({ job_id }) => path(job_id));
+      const first = sent(head(`GET ${jobs[0]}`, alpha.key));
+      await expect.poll(async () => (await permitsHeld(rig()))['response'], soon).toBe(1);
+      expectLater(await rig().request(jobs[0] ?? ''), 429, 'tenant_capacity_exhausted');
+      sent(head(`GET ${jobs[1]}`, beta.key));
+      await expect.poll(async () => (await permitsHeld(rig()))['response'], soon).toBe(2);
+      const mine = (await rig().post(bash, { key: gamma })).json.job_id as string;
+      expectLater(await rig().request(path(mine), { key: gamma }), 503, 'capacity_exhausted');
+      // Small answers need no permit, nor do requests that relieve the service.
+      expect((await rig().request('/v1/whoami', { key: gamma })).status).toBe(200);
+      expect((await rig().request(`/v1/jobs/${mine}`, { key: gamma, method: 'DELETE' })).status).toBe(200);
+      first.destroy();
+      await expect.poll(async () => (await rig().request(jobs[0] ?? '')).status, soon).toBe(200);
+    },
+  );
 
-  test('an open stream holds one permit of the tenant and of the service; a refused stream uses up its ticket', {
+  test('an open stream holds one permit from the tenant and one from the service; a refused stream uses up its ticket', {
     tags: ['Stream-2', 'AUTH-11'],
   }, async () => {
     const { alpha, beta } = rig();
@@ -253,7 +266,7 @@ describe('permits', () => {
       return [answer?.status, (JSON.parse(answer?.body ?? '') as { error: { code: string } }).error.code];
     };
     expect(await redeem()).toEqual([429, 'tenant_capacity_exhausted']);
-    // Platforms hide the refusal from programs that use a WebSocket; a plain request shows it.
+    // A program that uses a WebSocket cannot see the refusal, so this is a plain request.
     const plain = await rig().request(`/v1/jobs/${running.alpha}/stream`);
     expectLater(plain, 429, 'tenant_capacity_exhausted');
     expect(await redeem()).toEqual([401, 'unauthorized']);

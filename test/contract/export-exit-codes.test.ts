@@ -1,4 +1,5 @@
-/** The exit codes of `vouchbox export`, which leaves either a whole directory or none. docs/VERIFYING.md. */
+/** The exit codes of `vouchbox export`. The command leaves either a whole directory or none. docs/VERIFYING.md. */
+
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
@@ -9,6 +10,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { json, refusal, type ScriptedService, scriptedService } from '../../packages/client/test/scripted-service.ts';
 import { whole } from '../../packages/client/test/whole-answer.ts';
 import { Command, vouchbox } from '../rig/command.ts';
+import { slowTest } from '../rig/form.ts';
 
 const content = Buffer.alloc(300_000, 'content');
 const sha256 = sha256Hex(content);
@@ -27,7 +29,7 @@ const { publicKey } = generateKeyPairSync('ed25519');
 const public_key_pem = publicKey.export({ type: 'spki', format: 'pem' }) as string;
 const parsed = parsePublicKey(public_key_pem);
 
-/** A service that has one job with one uploaded file. It answers requests for the file with these answers in turn. */
+/** A service that has one job with one uploaded file. These are its answers to the requests for the file, in order. */
 function serving(...blob: readonly Answer[]): Promise<ScriptedService> {
   const exact = json({}, 200, { 'x-content-sha256': sha256Hex('{}') });
   const detail = {
@@ -61,7 +63,7 @@ const bytes =
     response.end(body);
   };
 
-/** Declares the length of the whole file, sends a part of it, and ends the connection. */
+/** Declares the length of the whole file, sends a part of the file, and ends the connection. */
 const cutOff: Answer = (response) => {
   response.writeHead(200, { 'content-length': content.length });
   response.write(content.subarray(0, 100_000), () => response.destroy());
@@ -101,7 +103,7 @@ describe('vouchbox export', () => {
     });
   });
 
-  test('exits with 0 and names a file that the service no longer has', async () => {
+  test('exits with 0 and names each file that the service no longer has', async () => {
     await using service = await serving(refusal(404, 'blob_not_found', {}, false));
     const ended = await exported(service);
     expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining('input/a is missing') });
@@ -136,17 +138,17 @@ describe('vouchbox export', () => {
     expect(await exported(service)).toMatchObject({ code: 4, stderr: expect.stringMatching(/^vouchbox: [^\n]+\n$/) });
   });
 
-  test('exits with 4 if the service does not answer', async () => {
+  slowTest('exits with 4 if the service does not answer', async () => {
     const service = await serving(bytes(content));
     await service[Symbol.asyncDispose]();
     expect(await exported(service)).toMatchObject({ code: 4, stderr: expect.stringContaining('ECONNREFUSED') });
   });
 
-  test.each([
+  slowTest.each([
     ['other bytes', bytes(Buffer.alloc(content.length))],
     ['a part of the file as if it were all of it', bytes(content.subarray(0, 1000))],
     ['more than any file has, without an end', endless],
-  ])('exits with 5 if the service sends for a file %s', async (_what, answer) => {
+  ])('exits with 5 if the service answers a request for a file with %s', async (_what, answer) => {
     await using service = await serving(answer);
     expect(await exported(service)).toMatchObject({
       code: 5,

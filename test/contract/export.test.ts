@@ -2,12 +2,14 @@
  * `vouchbox export` makes a directory from a running service or from its data. `service-verify` accepts the directory
  * without the service.
  */
+
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serviceVerify } from '@vouchbox/verifier/command';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { vouchbox } from '../rig/command.ts';
+import { slowTest } from '../rig/form.ts';
 import { type Ran, Rig } from '../rig/rig.ts';
 
 const doubler = {
@@ -36,7 +38,7 @@ const access = () => ['--url', rig.service.url, '--key', rig.alpha.key];
 const filesOf = (directory: string) =>
   readdirSync(join(scratch, directory), { recursive: true, encoding: 'utf8' }).sort();
 
-/** The verdict of `service-verify directory` with the key that the operator gives out. */
+/** The verdict from `service-verify directory` with the key that the operator gives out. */
 async function verified(directory: string, pem = 'pinned.pem') {
   const words = ['directory', join(scratch, directory), '--public-key', join(scratch, pem), '--tenant', 'alpha'];
   return await serviceVerify(words);
@@ -97,7 +99,7 @@ describe('an export from a running service', () => {
     expect(existsSync(join(scratch, 'foreign'))).toBe(false);
   });
 
-  test('of a job that never ran, or of a job with much output, verifies too', async () => {
+  slowTest('of a job that never ran, or of a job with much output, verifies too', async () => {
     const loud = await rig.run({ language: 'bash', code: 'seq 1 12000; exit 4' });
     const { job_id } = await rig.alpha.client.submit({ language: 'bash', code: 'sleep 60' });
     await rig.alpha.client.cancel(job_id);
@@ -108,7 +110,7 @@ describe('an export from a running service', () => {
     }
   });
 
-  test('of a job that an older key signed needs that key as --public-key', async () => {
+  slowTest('of a job signed by an older key needs that key as --public-key', async () => {
     const old = join(scratch, 'pinned.pem');
     expect((await vouchbox(['attestation-keys', 'rotate', '--data-dir', rig.dataDir])).code).toBe(0);
     const replaced = await vouchbox(['attestation-keys', 'export', '--output', old, '--data-dir', rig.dataDir]);
@@ -142,7 +144,7 @@ describe('an export from the data directory of a service', () => {
     expect(stderr).toMatch(/^vouchbox: .*another service holds.*; ask the running service: give --url and --key\n$/);
   });
 
-  test('has the same files as one from the running service, whichever key signed the job', async () => {
+  slowTest('has the same files as one from the running service, whichever key signed the job', async () => {
     const own = await Rig.start({ 'attestation-mode': 'on' });
     const { job_id } = await own.run(doubler);
     const words = ['--url', own.service.url, '--key', own.alpha.key];

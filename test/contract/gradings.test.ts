@@ -1,14 +1,16 @@
 /** Spec § Gradings: programs against tests in one request. */
+
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createServiceClient } from '@vouchbox/client';
 import type { GradingDetail, GradingEvent } from '@vouchbox/protocol';
 import { openCredentials } from '@vouchbox/server';
 import { describe, expect, test } from 'vitest';
+import { slowTest } from '../rig/form.ts';
 import { type Answer, type RequestOptions, Rig, type Tenant, useRig } from '../rig/rig.ts';
 
 const rig = useRig({ provider: 'subprocess', concurrency: '2' });
-/** A service that runs one job at a time, and has a queue of two jobs. */
+/** A service that runs one job at a time and queues at most two. */
 const tight = useRig({ provider: 'subprocess', concurrency: '1', 'queue-max': '2', 'drain-seconds': '0' });
 
 const SUM = { language: 'python', code: 'print(sum(map(int, input().split())))' };
@@ -42,7 +44,7 @@ async function graded(body: object, to: Rig = rig()): Promise<GradingDetail> {
 const eventsOf = (id: string, to: Rig = rig()): Promise<GradingEvent[]> =>
   Array.fromAsync(to.alpha.client.gradingEvents(id));
 
-/** Resolves with the id of the first job of a grading that runs. */
+/** Resolves with the id of the first grading job that runs. */
 async function runningJob(to: Rig, { client }: Tenant = to.alpha): Promise<string> {
   for (;;) {
     const { items } = await client.list({ status: ['running'] });
@@ -54,14 +56,14 @@ async function runningJob(to: Rig, { client }: Tenant = to.alpha): Promise<strin
   }
 }
 
-/** The text of an output of a job. */
+/** The text of a job's output. */
 async function outputOf(job_id: string): Promise<string> {
   const { artifacts } = await rig().alpha.client.result(job_id);
   return Buffer.from(artifacts[0]?.content_base64 ?? '', 'base64').toString();
 }
 
 describe('a grading', () => {
-  test('runs every program with every test, and one judge job for each program writes the verdict about it', {
+  test('runs every program with every test, and for each program one judge job writes the verdict', {
     tags: ['Gradings-1', 'Gradings-3', 'Gradings-9', 'Gradings-9a'],
   }, async () => {
     const answer = await submit({ programs: [{ name: 'good', ...SUM }, WRONG], tests: TESTS });
@@ -125,7 +127,7 @@ describe('a grading', () => {
       { name: 'b', stdin, expected, args: ['x'], files },
     ];
     const detail = await graded({ programs: [{ language: 'python', code }], tests });
-    // `print` adds a line feed, which is a difference for `exact`.
+    // `print` adds a line feed, which `exact` treats as a difference.
     expect(detail.graded[0]?.verdict).toMatchObject({ points: 0 });
     const again = await graded({
       programs: [{ language: 'python', code }],
@@ -134,7 +136,7 @@ describe('a grading', () => {
     expect(again.graded[0]?.verdict).toMatchObject({ accepted: true });
   });
 
-  test('gives each run the files and variables of its program, and the outputs of jobs that its test names', {
+  test('gives each run its program’s files and variables, and the job outputs that its test names', {
     tags: ['Gradings-2a'],
   }, async () => {
     const made = await rig().run({ language: 'bash', code: 'printf made > output/a', outputs: ['output/a'] });
@@ -152,7 +154,7 @@ describe('a grading', () => {
     expect(refused.json.error.message).toMatch(/^\/tests\/0\/files\/0\/from names no output/);
   });
 
-  test('gets its first answer again under its idempotency key; another body under that key is refused', {
+  test('gets its first answer again if its idempotency key is repeated; another body with that key is refused', {
     tags: ['Gradings-4'],
   }, async () => {
     const headers = { 'idempotency-key': 'grading-1' };
@@ -188,7 +190,7 @@ describe('a grading', () => {
     expect(refusalOf(await rig().request('/v1/gradings', { key }))).toEqual([403, 'insufficient_scope']);
   });
 
-  test('of another tenant is answered like an unknown grading', { tags: ['Gradings-6'] }, async () => {
+  test('that belongs to another tenant is answered like an unknown grading', { tags: ['Gradings-6'] }, async () => {
     const id = await begun(ONE);
     for (const [path, method] of [
       ['', 'GET'],
@@ -294,7 +296,7 @@ describe('a verdict of version 2', { tags: ['Gradings-2d'] }, () => {
     expect(verdict.tests[0].run).toMatchObject({ job_id: expect.stringMatching(/^job_/), compiler: null });
   });
 
-  test('uses input validators, and a checker with the exit codes of testlib or of Kattis', async () => {
+  test('uses input validators, and a checker with the exit codes of testlib or Kattis', async () => {
     const tests = [
       { name: 'good', stdin: '1 2', expected: '3' },
       { name: 'bad', stdin: 'x y', expected: '3' },
@@ -399,26 +401,30 @@ describe('expected output', { tags: ['Gradings-14', 'Gradings-8'] }, () => {
   });
 });
 
-test("a grading stores its own files without using up the tenant's limit of uploads", {
-  tags: ['Gradings-14'],
-}, async () => {
-  const few = await Rig.start({ provider: 'subprocess', concurrency: '2', 'tenant-blobs-max': '1' });
-  await few.alpha.client.upload('the one that there may be');
-  const programs = Array.from({ length: 3 }, () => ({ language: 'bash', code: 'cat' }));
-  const checker = { language: 'bash', code: 'cmp input/output input/expected' };
-  const tests = ['a', 'b'].map((name) => ({ name, stdin: name, expected: name }));
-  const detail = await graded({ programs, tests, checker }, few);
-  expect(detail.graded.map(({ verdict }) => verdict?.points)).toEqual([2, 2, 2]);
-  expect(await few.stop()).toEqual([]);
-});
+slowTest(
+  "a grading stores its own files without using up the tenant's limit of uploads",
+  {
+    tags: ['Gradings-14'],
+  },
+  async () => {
+    const few = await Rig.start({ provider: 'subprocess', concurrency: '2', 'tenant-blobs-max': '1' });
+    await few.alpha.client.upload('the one that there may be');
+    const programs = Array.from({ length: 3 }, () => ({ language: 'bash', code: 'cat' }));
+    const checker = { language: 'bash', code: 'cmp input/output input/expected' };
+    const tests = ['a', 'b'].map((name) => ({ name, stdin: name, expected: name }));
+    const detail = await graded({ programs, tests, checker }, few);
+    expect(detail.graded.map(({ verdict }) => verdict?.points)).toEqual([2, 2, 2]);
+    expect(await few.stop()).toEqual([]);
+  },
+);
 
 describe('in a full service', { tags: ['Gradings-7'] }, () => {
-  test('a grading takes one place of the queue, so that jobs of other tenants run in between', async () => {
+  test('a grading takes one place in the queue, so other tenants’ jobs run in between', async () => {
     const { alpha, beta } = tight();
     const tests = Array.from({ length: 1000 }, (_, at) => ({ name: `${at}` }));
     const id = await begun({ programs: [{ language: 'bash', code: 'sleep 0.01' }], tests }, tight());
     await runningJob(tight());
-    // One place of the queue is left, however many jobs the grading still has to run.
+    // One place in the queue is left, however many jobs the grading still has to run.
     const one = await beta.client.submit({ language: 'bash', code: 'echo beside' });
     const { stdout } = await beta.client.waitForResult(one.job_id);
     expect(stdout).toBe('beside\n');
@@ -466,27 +472,31 @@ test('a grading continues after a restart of the service, and makes no job twice
   expect(await second.stop()).toEqual([]);
 });
 
-test('a client that waits gets the verdict after a restart of the service, even if it repeats other requests only once', {
-  tags: ['Gradings-13'],
-}, async () => {
-  const settings = { provider: 'subprocess', concurrency: '1', 'drain-seconds': '0' };
-  const first = await Rig.start(settings);
-  const retry = { attemptsMax: 2, baseMilliseconds: 20, capMilliseconds: 50 };
-  const missed = Promise.withResolvers<void>();
-  let pausesLeft = Number.POSITIVE_INFINITY;
-  const sleep = (milliseconds: number) => {
-    if (--pausesLeft === 0) missed.resolve();
-    return pause(milliseconds);
-  };
-  const client = createServiceClient({ baseUrl: first.service.url, apiKey: first.alpha.key, retry, sleep });
-  const tests = Array.from({ length: 6 }, (_, at) => ({ name: `${at}`, stdin: `${at} 1`, expected: `${at + 1}` }));
-  const begun = Promise.withResolvers<void>();
-  const graded = client.grade(SUM.code, { language: SUM.language, tests, onTest: () => begun.resolve() });
-  await Promise.race([begun.promise, graded]);
-  await first.stop('kept');
-  pausesLeft = 5;
-  await Promise.race([missed.promise, graded]);
-  const second = await Rig.start({ ...settings, port: String(first.port) }, first.dataDir);
-  expect((await graded).verdict).toMatchObject({ accepted: true, points: 6 });
-  expect(await second.stop()).toEqual([]);
-});
+slowTest(
+  'a waiting client gets the verdict after the service restarts, even if the client repeats other requests only once',
+  {
+    tags: ['Gradings-13'],
+  },
+  async () => {
+    const settings = { provider: 'subprocess', concurrency: '1', 'drain-seconds': '0' };
+    const first = await Rig.start(settings);
+    const retry = { attemptsMax: 2, baseMilliseconds: 20, capMilliseconds: 50 };
+    const missed = Promise.withResolvers<void>();
+    let pausesLeft = Number.POSITIVE_INFINITY;
+    const sleep = (milliseconds: number) => {
+      if (--pausesLeft === 0) missed.resolve();
+      return pause(milliseconds);
+    };
+    const client = createServiceClient({ baseUrl: first.service.url, apiKey: first.alpha.key, retry, sleep });
+    const tests = Array.from({ length: 6 }, (_, at) => ({ name: `${at}`, stdin: `${at} 1`, expected: `${at + 1}` }));
+    const begun = Promise.withResolvers<void>();
+    const graded = client.grade(SUM.code, { language: SUM.language, tests, onTest: () => begun.resolve() });
+    await Promise.race([begun.promise, graded]);
+    await first.stop('kept');
+    pausesLeft = 5;
+    await Promise.race([missed.promise, graded]);
+    const second = await Rig.start({ ...settings, port: String(first.port) }, first.dataDir);
+    expect((await graded).verdict).toMatchObject({ accepted: true, points: 6 });
+    expect(await second.stop()).toEqual([]);
+  },
+);

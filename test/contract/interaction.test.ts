@@ -1,7 +1,9 @@
 /** Spec § Interaction: two jobs whose programs talk to each other. */
+
 import { createHash, randomUUID } from 'node:crypto';
 import type { JobDetail, JobSubmission } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
+import { slowTest } from '../rig/form.ts';
 import { type Answer, type Rig, useRig } from '../rig/rig.ts';
 
 const digestOf = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -22,7 +24,7 @@ async function submitted(to: Rig, submission: object): Promise<readonly [program
   return [json.job_id, json.interaction.peer];
 }
 
-/** Runs a pair to the ends of both jobs. */
+/** Runs a pair until both jobs have ended. */
 async function ran(to: Rig, submission: object): Promise<Pair> {
   const ids = await submitted(to, submission);
   const { client } = to.alpha;
@@ -35,7 +37,7 @@ const ends = ({ program, interactor }: Pair) => [program, interactor].map(({ rec
 describe.each(['namespace', 'gvisor'] as const)('in the class of %s', (provider) => {
   const rig = useRig({ provider, concurrency: '2' });
 
-  test('the two programs are two jobs that name each other, and the receipt of each has what the other wrote', {
+  test('the two programs are two jobs that name each other, and each job’s receipt has what the other program wrote', {
     tags: ['Interaction-1', 'Interaction-2', 'Interaction-3', 'Interaction-8', 'Interaction-9'],
   }, async () => {
     const { program, interactor } = await ran(rig(), { ...python(ASKS), interactor: python(ANSWERS) });
@@ -77,23 +79,27 @@ describe.each(['namespace', 'gvisor'] as const)('in the class of %s', (provider)
     }
   });
 
-  test('a wall limit that is reached while both programs wait for each other is reported as a deadlock', {
-    tags: ['Interaction-9'],
-  }, async () => {
-    // Both programs must have begun to wait before the limit, even on a busy host.
-    const limits = { wall_seconds: 6 };
-    const dead = await ran(rig(), { ...python('input()', { limits }), interactor: python('input()') });
-    expect([dead.program.terminal_reason, ...ends(dead)]).toEqual(['wall_limit', 'deadlock', 'deadlock']);
-    const writes = 'for _ in range(4999): print("x" * 999)\n';
-    const full = await ran(rig(), { ...python(`${writes}input()`, { limits }), interactor: python(writes) });
-    expect([full.program.terminal_reason, ...ends(full)]).toEqual(['wall_limit', 'deadlock', 'deadlock']);
-    const busy = python(
-      'while True:\n  try: print(len([*open(0)]))\n  except ValueError: break\n  for _ in range(10**7): pass',
-    );
-    const endless = python('while True: pass', { limits: { wall_seconds: 2 } });
-    const slow = await ran(rig(), { ...endless, interactor: busy });
-    expect([slow.program.terminal_reason, ...ends(slow)]).toEqual(['wall_limit', 'first', 'second']);
-  });
+  slowTest(
+    'if the wall limit is reached while both programs wait for each other, a deadlock is reported',
+    {
+      tags: ['Interaction-9'],
+    },
+    async () => {
+      // Even on a busy host, both programs must begin to wait before the limit is reached.
+      const limits = { wall_seconds: 6 };
+      const dead = await ran(rig(), { ...python('input()', { limits }), interactor: python('input()') });
+      expect([dead.program.terminal_reason, ...ends(dead)]).toEqual(['wall_limit', 'deadlock', 'deadlock']);
+      const writes = 'for _ in range(4999): print("x" * 999)\n';
+      const full = await ran(rig(), { ...python(`${writes}input()`, { limits }), interactor: python(writes) });
+      expect([full.program.terminal_reason, ...ends(full)]).toEqual(['wall_limit', 'deadlock', 'deadlock']);
+      const busy = python(
+        'while True:\n  try: print(len([*open(0)]))\n  except ValueError: break\n  for _ in range(10**7): pass',
+      );
+      const endless = python('while True: pass', { limits: { wall_seconds: 2 } });
+      const slow = await ran(rig(), { ...endless, interactor: busy });
+      expect([slow.program.terminal_reason, ...ends(slow)]).toEqual(['wall_limit', 'first', 'second']);
+    },
+  );
 });
 
 describe('a pair', () => {
@@ -106,7 +112,7 @@ describe('a pair', () => {
   const single = useRig({ provider: 'subprocess', concurrency: '1' });
   const pair = { ...python(ASKS), interactor: python(ANSWERS) };
 
-  test('is refused with an stdin of its own, or with an invalid member of its interactor', {
+  test('is refused if it has its own stdin, or an invalid member in its interactor', {
     tags: ['Interaction-4', 'Submission-2'],
   }, async () => {
     const before = await rig().jobCount();
@@ -150,7 +156,7 @@ describe('a pair', () => {
     expect(inOrder).toEqual(inOrder.toSorted((one, other) => one.localeCompare(other)));
   });
 
-  test('has one idempotency key; a submission with another interactor under that key is refused', {
+  test('has one idempotency key; a submission under that key with another interactor is refused', {
     tags: ['Interaction-7'],
   }, async () => {
     const headers = { 'idempotency-key': randomUUID() };

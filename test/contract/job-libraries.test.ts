@@ -1,4 +1,5 @@
-/** Spec § Libraries: the archive of libraries that a job brings along, which only the job's cell unpacks. */
+/** Spec § Libraries: the archive of libraries that a job brings along. Only the job's cell unpacks it. */
+
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +9,7 @@ import { serviceVerify } from '@vouchbox/verifier/command';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { archiveOf, changed } from '../../packages/server/src/sandbox/cell/archive.fixture.ts';
 import { vouchbox } from '../rig/command.ts';
+import { slowTest } from '../rig/form.ts';
 import { type Answer, type Tenant, useRig } from '../rig/rig.ts';
 
 const rig = useRig({ 'attestation-mode': 'on' });
@@ -31,7 +33,7 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
   const own = useRig({ provider });
   const given = async (bytes: Uint8Array<ArrayBuffer>) => await uploaded(bytes, own().alpha);
 
-  test('a program has its libraries, and its receipt their digest', {
+  test('a program has its libraries, and the receipt has the libraries’ digest', {
     tags: ['Libraries-1', 'Libraries-2'],
   }, async () => {
     const { result, detail } = await own().run({ ...IMPORTS, libraries: await given(PYTHON) });
@@ -42,7 +44,7 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
     ]);
   });
 
-  test('a program in JavaScript has its libraries, and so has a program in TypeScript', {
+  test('a program in JavaScript or TypeScript has its libraries', {
     tags: ['Submission-49a'],
   }, async () => {
     const libraries = await given(NODE);
@@ -52,37 +54,45 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
     }
   });
 
-  test('each job has only its own libraries, however quickly jobs follow each other', {
-    tags: ['Libraries-4'],
-  }, async () => {
-    const libraries = await given(PYTHON);
-    const without = { language: 'python', code: 'try:\n    import tiny\nexcept ImportError: print("none")' };
-    const jobs = Array.from({ length: 12 }, (_, n) => (n % 2 === 0 ? { ...IMPORTS, libraries } : without));
-    const ends = await Promise.all(jobs.map((job) => own().run(job)));
-    expect(ends.map(({ result }) => result.stdout)).toEqual(jobs.map((_, n) => (n % 2 === 0 ? 'tiny\n' : 'none\n')));
-  });
+  slowTest(
+    'each job has only its own libraries, however quickly jobs follow each other',
+    {
+      tags: ['Libraries-4'],
+    },
+    async () => {
+      const libraries = await given(PYTHON);
+      const without = { language: 'python', code: 'try:\n    import tiny\nexcept ImportError: print("none")' };
+      const jobs = Array.from({ length: 12 }, (_, n) => (n % 2 === 0 ? { ...IMPORTS, libraries } : without));
+      const ends = await Promise.all(jobs.map((job) => own().run(job)));
+      expect(ends.map(({ result }) => result.stdout)).toEqual(jobs.map((_, n) => (n % 2 === 0 ? 'tiny\n' : 'none\n')));
+    },
+  );
 
-  test('steps of a session may have libraries, and objects of classes from the libraries are kept', {
-    tags: ['Libraries-3'],
-  }, async () => {
-    const libraries = await given(PYTHON);
-    const session = await own().alpha.client.session('with-libraries', { language: 'python' });
-    const step = (code: string, more: object) => session.run({ language: 'python', code, ...more });
-    await step('import tiny; point = tiny.Point(3)', { libraries });
-    expect((await step('print(point.x, tiny.NAME)', { libraries })).stdout).toBe('3 tiny\n');
-    const without = await step('print(point.x)', {});
-    expect([without.moved, without.stderr]).toEqual([false, expect.stringContaining("No module named 'tiny'")]);
-    const modules = await own().alpha.client.session('with-modules', { language: 'node' });
-    const first = await modules.run({
-      ...{ language: 'node', libraries: await given(NODE) },
-      code: 'require("fs").writeFileSync("a", require("tiny").name);',
-    });
-    expect([first.moved, first.kept?.files]).toEqual([true, 2]);
-    const next = await modules.run('console.log(require("fs").readdirSync(".").join());');
-    expect(next.stdout).toBe('a,input,main.cjs,output\n');
-  });
+  slowTest(
+    'a session’s steps may have libraries, and the session keeps objects whose classes come from them',
+    {
+      tags: ['Libraries-3'],
+    },
+    async () => {
+      const libraries = await given(PYTHON);
+      const session = await own().alpha.client.session('with-libraries', { language: 'python' });
+      const step = (code: string, more: object) => session.run({ language: 'python', code, ...more });
+      await step('import tiny; point = tiny.Point(3)', { libraries });
+      expect((await step('print(point.x, tiny.NAME)', { libraries })).stdout).toBe('3 tiny\n');
+      const without = await step('print(point.x)', {});
+      expect([without.moved, without.stderr]).toEqual([false, expect.stringContaining("No module named 'tiny'")]);
+      const modules = await own().alpha.client.session('with-modules', { language: 'node' });
+      const first = await modules.run({
+        ...{ language: 'node', libraries: await given(NODE) },
+        code: 'require("fs").writeFileSync("a", require("tiny").name);',
+      });
+      expect([first.moved, first.kept?.files]).toEqual([true, 2]);
+      const next = await modules.run('console.log(require("fs").readdirSync(".").join());');
+      expect(next.stdout).toBe('a,input,main.cjs,output\n');
+    },
+  );
 
-  test('a session that has its own node_modules refuses a step with libraries, and continues with one without', {
+  test('a session that has its own node_modules refuses a step with libraries, and goes on with a step without any', {
     tags: ['Libraries-4a'],
   }, async () => {
     const session = await own().alpha.client.session('with-own-modules', { language: 'node' });
@@ -99,7 +109,7 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
     expect((await session.run(step)).stdout).toBe('1\n');
   });
 
-  test("a library named like a Python module is not run before a session's step imports it", {
+  test("a library with a Python module's name does not run before a session's step imports it", {
     tags: ['Libraries-4'],
   }, async () => {
     const ran = 'import sys; sys.stdout.write("ran first\\n")\n';
@@ -120,19 +130,23 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
     expect(detail.status).toBe('failed');
   });
 
-  test('a program does not begin if its libraries are damaged, cut off or empty', {
-    tags: ['Libraries-6'],
-  }, async () => {
-    for (const bad of [changed(PYTHON, -8), PYTHON.subarray(0, -8), archiveOf([]), Buffer.alloc(0)])
-      for (const language of ['python', 'node']) {
-        const { result } = await own().run({ language, code: 'print("ran")', libraries: await given(bad) });
-        expect(result).toMatchObject({ stdout: '', exit_code: 1 });
-        expect(result.stderr).toMatch(/^The libraries cannot be unpacked: .+\n$/);
-      }
-  });
+  slowTest(
+    'a program does not begin if its libraries are damaged, cut off or empty',
+    {
+      tags: ['Libraries-6'],
+    },
+    async () => {
+      for (const bad of [changed(PYTHON, -8), PYTHON.subarray(0, -8), archiveOf([]), Buffer.alloc(0)])
+        for (const language of ['python', 'node']) {
+          const { result } = await own().run({ language, code: 'print("ran")', libraries: await given(bad) });
+          expect(result).toMatchObject({ stdout: '', exit_code: 1 });
+          expect(result.stderr).toMatch(/^The libraries cannot be unpacked: .+\n$/);
+        }
+    },
+  );
 });
 
-test('an archive that fills the memory of its cell ends its own job and leaves other jobs running', {
+test('an archive that fills its cell’s memory ends its own job and leaves other jobs running', {
   tags: ['Libraries-3'],
 }, async () => {
   const content = Buffer.alloc(15 * 2 ** 20);
@@ -160,7 +174,7 @@ test.each([
   },
 );
 
-test('an archive of another tenant is refused like an unknown blob', { tags: ['Libraries-2'] }, async () => {
+test('another tenant’s archive is refused like an unknown blob', { tags: ['Libraries-2'] }, async () => {
   const libraries = await uploaded(archiveOf([{ name: 'of-beta.py' }]), rig().beta);
   expect(codeOf(await rig().post({ ...IMPORTS, libraries }))).toEqual([422, 'blob_unavailable']);
 });
@@ -191,13 +205,13 @@ test.each([1, 'a', null, {}, { blob: 'a' }, { blob: blobOf(PYTHON).blob, more: 1
   },
 );
 
-test('client.run accepts the answer of client.upload as its libraries', async () => {
+test('client.run accepts the answer from client.upload as its libraries', async () => {
   const { client } = rig().alpha;
   const { stdout } = await client.run(IMPORTS.code, { libraries: await client.upload(PYTHON) });
   expect(stdout).toBe('tiny\n');
 });
 
-test('a submission with other libraries under a used idempotency key is refused', async () => {
+test('a submission under a used idempotency key is refused if it has other libraries', async () => {
   const send = (body: object, key: string) => rig().post(body, { headers: { 'idempotency-key': key } });
   const libraries = await uploaded(PYTHON);
   await send({ ...IMPORTS, libraries }, 'with');
@@ -208,7 +222,7 @@ test('a submission with other libraries under a used idempotency key is refused'
   );
 });
 
-test('libraries and other files may together have 64 MiB, and the capabilities state the limits of libraries', {
+test('libraries and other files may have 64 MiB in total, and the capabilities state the limits on libraries', {
   tags: ['Libraries-7'],
 }, async () => {
   const { client } = rig().alpha;
@@ -224,7 +238,7 @@ test('libraries and other files may together have 64 MiB, and the capabilities s
   expect(codeOf(answer)).toEqual([413, 'payload_too_large']);
 });
 
-test('an export contains the libraries of its job, and is verified without the service', {
+test('an export contains its job’s libraries, and is verified without the service', {
   tags: ['Libraries-2'],
 }, async () => {
   const scratch = mkdtempSync(join(tmpdir(), 'svc-libraries-'));

@@ -1,11 +1,11 @@
 /**
- * Gradings whose tests are larger than a submission may be. They name input, output and expected output by digest. The
- * long form has tests of 60 MB.
+ * Gradings whose tests are larger than a submission may be. They name input, output and expected output by digest. In
+ * the long form, the tests have 60 MB.
  */
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { filesOfGrading, problemsOf } from '../rig/drive-grading.ts';
-import { isLongForm } from '../rig/form.ts';
+import { isLongForm, slowTest } from '../rig/form.ts';
 import { useRig } from '../rig/rig.ts';
 
 const BYTES = isLongForm ? 60_000_000 : 2 ** 21;
@@ -42,7 +42,7 @@ interface How {
   readonly more?: object;
 }
 
-test.each<[string, How]>([
+slowTest.each<[string, How]>([
   ['compared', {}],
   ['compared by words', { compare: 'words' }],
   ['given to a checker of testlib', { more: { checker: { ...python(CHECKER), limits: large } } }],
@@ -57,7 +57,7 @@ test.each<[string, How]>([
   ],
 ])('texts of any size are %s, and the verdict verifies', { tags: ['Gradings-2f'] }, async (_words, how) => {
   const { client } = rig().alpha;
-  // A blob stops being an upload when a grading names it as expected output, so each case uploads the blobs again.
+  // Once a grading names a blob as expected output, the blob is no longer an upload. So each case uploads the blobs again.
   for (const bytes of [doubled, other]) await client.upload(bytes);
   const compare = how.compare === undefined ? {} : { compare: how.compare };
   const tests = [
@@ -96,7 +96,7 @@ describe('a grading whose tenant has reached its limit of blobs', () => {
     expect([status, graded[0]?.problem]).toEqual(['failed', expect.stringContaining('too little room')]);
   });
 
-  test('is refused if its expected output does not fit beside that of earlier gradings', {
+  test('is refused if its expected output does not fit beside the expected output of earlier gradings', {
     tags: ['Gradings-14'],
   }, async () => {
     const { client, key } = narrow().beta;

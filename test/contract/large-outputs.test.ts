@@ -1,4 +1,5 @@
-/** Spec § Large outputs: files and standard output of a program, which a client reads by their digests. */
+/** Spec § Large outputs: a program's files and standard output, which a client reads by their digests. */
+
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,6 +11,7 @@ import { serviceVerify } from '@vouchbox/verifier/command';
 import { describe, expect, test } from 'vitest';
 import { vouchbox } from '../rig/command.ts';
 import { openFaultProxy } from '../rig/fault-proxy.ts';
+import { slowTest } from '../rig/form.ts';
 import { type Answer, Rig, useRig } from '../rig/rig.ts';
 
 const rig = useRig();
@@ -44,7 +46,7 @@ const leaving = (code: string, large_outputs: Large, more: object = {}) =>
 const write = (path: string, text: string, times = 1) => `open('${path}', 'w').write('${text}' * ${times})\n`;
 
 describe('a large output', () => {
-  test('can be read by its digest, which the history, the receipt and the answers contain', {
+  test('can be read by its digest, and the history, the receipt and the answers have this digest', {
     tags: ['Large-1', 'Large-2'],
   }, async () => {
     const big = 'abcde'.repeat(MIB);
@@ -75,23 +77,29 @@ describe('a large output', () => {
     expect(theirs.status).toBe(404);
   });
 
-  test('is absent from every answer about a job that asked for no large output', { tags: ['Large-2'] }, async () => {
+  test('is not a member of any answer about a job that asked for no large output', { tags: ['Large-2'] }, async () => {
     const { detail, result } = await rig().run({ language: 'bash', code: 'echo x > output/a', outputs: ['output/a'] });
     for (const answer of [detail, result, detail.receipt, detail.requested_spec])
       expect(answer).not.toHaveProperty('large_outputs');
   });
 
-  test('may use all the bytes that its job asked for; a file that does not fit is named in a violation', {
-    tags: ['Large-3'],
-  }, async () => {
-    const paths = ['output/a', 'output/b', 'output/c'];
-    const code = write('output/a', 'a', 999) + write('output/b', 'b', 2) + write('output/c', 'c');
-    const ran = await rig().run(leaving(code, { paths, max_bytes: 1000 }));
-    expect(ran.result.large_outputs?.map(({ path }) => path)).toEqual(['output/a', 'output/c']);
-    expect(ran.result.violations).toMatchObject([{ type: 'output_size', path: 'output/b', limit: 1000, observed: 2 }]);
-    const whole = await rig().run(leaving(write('output/a', 'a', 64 * MIB), { paths: ['output/a'] }));
-    expect(whole.result.large_outputs).toMatchObject([{ size_bytes: 64 * MIB }]);
-  });
+  slowTest(
+    'may use all the bytes that its job asked for; a file that does not fit is named in a violation',
+    {
+      tags: ['Large-3'],
+    },
+    async () => {
+      const paths = ['output/a', 'output/b', 'output/c'];
+      const code = write('output/a', 'a', 999) + write('output/b', 'b', 2) + write('output/c', 'c');
+      const ran = await rig().run(leaving(code, { paths, max_bytes: 1000 }));
+      expect(ran.result.large_outputs?.map(({ path }) => path)).toEqual(['output/a', 'output/c']);
+      expect(ran.result.violations).toMatchObject([
+        { type: 'output_size', path: 'output/b', limit: 1000, observed: 2 },
+      ]);
+      const whole = await rig().run(leaving(write('output/a', 'a', 64 * MIB), { paths: ['output/a'] }));
+      expect(whole.result.large_outputs).toMatchObject([{ size_bytes: 64 * MIB }]);
+    },
+  );
 
   test.each<[string, string, string]>([
     ['was not written', '', 'output_missing'],
@@ -105,7 +113,7 @@ describe('a large output', () => {
       'output_size',
     ],
   ])(
-    'that %s does not come back: a violation names it, and the others come back',
+    'that %s is not returned: a violation names it, and the other outputs are returned',
     { tags: ['Large-3'] },
     async (name, code, type) => {
       const bad = name === 'is behind a link' ? 'output/way/passwd' : 'output/bad';
@@ -133,7 +141,7 @@ describe('a large output', () => {
     expect((await rig().post(leaving('pass', { paths: ['output/a'] }))).status).toBe(201);
   });
 
-  test('can be named by another job, whose receipt has the same digest', { tags: ['Large-5'] }, async () => {
+  test('can be named by another job, and that job’s receipt has the same digest', { tags: ['Large-5'] }, async () => {
     const first = await rig().run(leaving(write('output/a', 'named', MIB), { paths: ['output/a'] }));
     const from = { job_id: first.detail.job_id, path: 'output/a' };
     const [record] = first.detail.large_outputs ?? [];
@@ -158,19 +166,19 @@ describe('standard output', { tags: ['Large-6'] }, () => {
     ['more bytes than are recorded', `sys.stdout.write('0123456789' * 500_000)`, Buffer.alloc(5_000_000, '0123456789')],
     ['more lines than are recorded', `sys.stdout.write('x\\n' * 10_001)`, Buffer.alloc(20_002, 'x\n')],
     ['bytes that are no text', `sys.stdout.buffer.write(b'a\\xf0\\x9f\\x98')`, Buffer.from([97, 0xf0, 0x9f, 0x98])],
-  ])('comes back whole: %s', async (_, code, bytes) => {
+  ])('is returned whole: %s', async (_, code, bytes) => {
     const ran = await rig().run(printing(code));
     expect(ran.result.large_outputs).toEqual([recordOf(stdout, bytes)]);
     expect(ran.detail.receipt?.executor_output?.stdout.raw_sha256).toBe(digestOf(bytes));
     expect((await bytesOf(digestOf(bytes))).equals(bytes)).toBe(true);
   });
 
-  test('is stored only in the events if the events have all of it', async () => {
+  test('is stored only in the events if the events contain all of it', async () => {
     const ran = await rig().run(printing(`sys.stdout.write('é\\n' * 10_000)`));
     expect(ran.result).toMatchObject({ truncated: false, large_outputs: [], violations: [] });
   });
 
-  test('of more than max_bytes is not stored at all, and a violation names it', async () => {
+  test('larger than max_bytes is not stored at all, and a violation names it', async () => {
     const ran = await rig().run(printing(`sys.stdout.write('x' * ${2 * MIB + 1})`, { max_bytes: 2 * MIB }));
     expect(ran.result.large_outputs).toEqual([]);
     expect(ran.result.violations).toMatchObject([
@@ -178,49 +186,63 @@ describe('standard output', { tags: ['Large-6'] }, () => {
     ]);
   });
 
-  test('is stored even if the program is killed, and counts towards max_bytes with the files', async () => {
-    const code = `sys.stdout.write('x' * ${3 * MIB}); sys.stdout.flush()\n${write('output/a', 'a', 2)}while True: pass`;
-    const ran = await rig().run(
-      leaving(
-        `import sys\n${code}`,
-        { stdout, paths: ['output/a'], max_bytes: 3 * MIB + 1 },
-        {
-          limits: { cpu_seconds: 1 },
-        },
-      ),
-    );
-    expect(ran.result).toMatchObject({ status: 'timed_out', large_outputs: [{ path: stdout, size_bytes: 3 * MIB }] });
-    expect(ran.result.violations).toMatchObject([{ type: 'cpu_time' }, { type: 'output_size', path: 'output/a' }]);
-  });
+  slowTest(
+    'is stored even if the program is killed, and counts towards max_bytes together with the files',
+    async () => {
+      const code = `sys.stdout.write('x' * ${3 * MIB}); sys.stdout.flush()\n${write('output/a', 'a', 2)}while True: pass`;
+      const ran = await rig().run(
+        leaving(
+          `import sys\n${code}`,
+          { stdout, paths: ['output/a'], max_bytes: 3 * MIB + 1 },
+          {
+            limits: { cpu_seconds: 1 },
+          },
+        ),
+      );
+      expect(ran.result).toMatchObject({ status: 'timed_out', large_outputs: [{ path: stdout, size_bytes: 3 * MIB }] });
+      expect(ran.result.violations).toMatchObject([{ type: 'cpu_time' }, { type: 'output_size', path: 'output/a' }]);
+    },
+  );
 });
 
-test('an export contains large outputs, and every verifier compares them and the edges to other jobs', {
-  tags: ['Large-2', 'Large-5'],
-}, async () => {
-  const scratch = mkdtempSync(join(tmpdir(), 'svc-large-'));
-  const signing = signer();
-  const large = '\0'.repeat(5 * MIB);
-  const asked = { paths: ['output/a'], stdout: 'output/s' };
-  const code = `head -c ${5 * MIB} /dev/zero > output/a; printf '\\377'`;
-  const made = await signing.run({ language: 'bash', code, large_outputs: asked, limits } as JobSubmission);
-  const files = [{ path: 'input/a', from: { job_id: made.detail.job_id, path: 'output/a' } }];
-  const { detail } = await signing.run({ language: 'bash', code: 'true', files });
-  const words = ['attestation-keys', 'export', '--output', join(scratch, 'pinned.pem'), '--data-dir', signing.dataDir];
-  expect((await vouchbox(words)).code).toBe(0);
-  const access = ['--url', signing.service.url, '--key', signing.alpha.key];
-  const exported = ['export', detail.job_id, '--with-inputs', '--output', 'graph', ...access];
-  expect((await vouchbox(exported, { cwd: scratch })).code).toBe(0);
-  const ofMade = join(scratch, 'graph', made.detail.job_id);
-  const verified = async (what: string, directory: string) =>
-    await serviceVerify([...[what, directory, '--public-key', join(scratch, 'pinned.pem'), '--tenant', 'alpha']]);
-  expect((await verified('graph', join(scratch, 'graph'))).exitCode).toBe(0);
-  expect(readFileSync(join(ofMade, 'output/a'), 'utf8')).toBe(large);
-  const whole = await verified('directory', ofMade);
-  expect([whole.exitCode, whole.stdout]).toEqual([0, expect.stringContaining('output/s')]);
-  writeFileSync(join(ofMade, 'output/s'), 'other');
-  expect((await verified('graph', join(scratch, 'graph'))).exitCode).not.toBe(0);
-  rmSync(scratch, { recursive: true });
-});
+slowTest(
+  'an export contains large outputs, and every verifier checks them and the edges to other jobs',
+  {
+    tags: ['Large-2', 'Large-5'],
+  },
+  async () => {
+    const scratch = mkdtempSync(join(tmpdir(), 'svc-large-'));
+    const signing = signer();
+    const large = '\0'.repeat(5 * MIB);
+    const asked = { paths: ['output/a'], stdout: 'output/s' };
+    const code = `head -c ${5 * MIB} /dev/zero > output/a; printf '\\377'`;
+    const made = await signing.run({ language: 'bash', code, large_outputs: asked, limits } as JobSubmission);
+    const files = [{ path: 'input/a', from: { job_id: made.detail.job_id, path: 'output/a' } }];
+    const { detail } = await signing.run({ language: 'bash', code: 'true', files });
+    const words = [
+      'attestation-keys',
+      'export',
+      '--output',
+      join(scratch, 'pinned.pem'),
+      '--data-dir',
+      signing.dataDir,
+    ];
+    expect((await vouchbox(words)).code).toBe(0);
+    const access = ['--url', signing.service.url, '--key', signing.alpha.key];
+    const exported = ['export', detail.job_id, '--with-inputs', '--output', 'graph', ...access];
+    expect((await vouchbox(exported, { cwd: scratch })).code).toBe(0);
+    const ofMade = join(scratch, 'graph', made.detail.job_id);
+    const verified = async (what: string, directory: string) =>
+      await serviceVerify([...[what, directory, '--public-key', join(scratch, 'pinned.pem'), '--tenant', 'alpha']]);
+    expect((await verified('graph', join(scratch, 'graph'))).exitCode).toBe(0);
+    expect(readFileSync(join(ofMade, 'output/a'), 'utf8')).toBe(large);
+    const whole = await verified('directory', ofMade);
+    expect([whole.exitCode, whole.stdout]).toEqual([0, expect.stringContaining('output/s')]);
+    writeFileSync(join(ofMade, 'output/s'), 'other');
+    expect((await verified('graph', join(scratch, 'graph'))).exitCode).not.toBe(0);
+    rmSync(scratch, { recursive: true });
+  },
+);
 
 test('vouchbox run downloads large outputs, and names those that the program did not write', {
   tags: ['Large-5'],
@@ -236,7 +258,7 @@ test('vouchbox run downloads large outputs, and names those that the program did
   rmSync(scratch, { recursive: true });
 });
 
-test('vouchbox run downloads a large output again if the service is lost while the output comes', async () => {
+slowTest('vouchbox run downloads a large output again if the service is lost during the download', async () => {
   const scratch = mkdtempSync(join(tmpdir(), 'svc-large-'));
   const bytes = Buffer.alloc(3 * MIB);
   writeFileSync(join(scratch, 'make.sh'), `head -c ${bytes.length} /dev/zero > output/a`);
@@ -252,7 +274,7 @@ test('vouchbox run downloads a large output again if the service is lost while t
   rmSync(scratch, { recursive: true });
 });
 
-test.each([
+slowTest.each([
   ['text', "printf 'a\\n'", Buffer.from('a\n')],
   ['bytes', "printf '\\377'", Buffer.from([255])],
   ['more than is recorded', `head -c ${2 * MIB} /dev/zero`, Buffer.alloc(2 * MIB)],
@@ -269,7 +291,7 @@ test.each([
   rmSync(scratch, { recursive: true });
 });
 
-test('room for large outputs is reserved until the job ends; then only its outputs count', {
+test('room for large outputs is reserved until the job ends; after that, only its real outputs count', {
   tags: ['Large-4'],
 }, async () => {
   const submit = (code: string, max_bytes: number, options: Parameters<Rig['post']>[1] = {}) =>
@@ -293,44 +315,48 @@ test('room for large outputs is reserved until the job ends; then only its outpu
   const headers = { 'idempotency-key': 'once' };
   const next = await idOf(submit('printf x > output/a', room, { headers }));
   await narrow().ended(next);
-  // The output counts towards the tenant's bytes, not towards its uploads: the tenant may have only one upload.
+  // The output counts towards the tenant's bytes but not its uploads: the tenant may have only one upload.
   expect(refusalOf(await submit('true', room))).toEqual(full);
   expect(await upload(7)).toBe(201);
 });
 
-test('a large output is stored as long as its own job, or another job that names it, is stored', {
-  tags: ['Large-5'],
-}, async () => {
-  const settings = { provider: 'subprocess', concurrency: '1', 'drain-seconds': '0' };
-  const first = await Rig.start(settings);
-  const asked = { paths: ['output/a'], max_bytes: 10 };
-  const made = (text: string) =>
-    first.run({ language: 'bash', code: `printf ${text} > output/a`, large_outputs: asked } as JobSubmission);
-  const [gone, kept] = [await made('gone'), await made('kept')];
-  const blocker = { language: 'bash', code: 'sleep 300', limits: { wall_seconds: 300 } } as const;
-  for (let times = 0; times < 2; times++) await first.alpha.client.submit(blocker);
-  const files = [{ path: 'input/a', from: { job_id: gone.detail.job_id, path: 'output/a' } }];
-  const waiting = (await first.post({ language: 'bash', code: 'cat input/a', files })).json.job_id as string;
-  expect(await first.stop('kept')).toEqual([]);
-  const database = new DatabaseSync(join(first.dataDir, 'svc.db'));
-  const old = '2020-01-01T00:00:00.000Z';
-  database.prepare('update jobs set finished_at = ? where job_id = ?').run(old, gone.detail.job_id);
-  // Makes all blobs look as if they were last used long ago.
-  database.exec(`update blobs set used_at = '${old}'`);
-  database.close();
+slowTest(
+  'a large output is stored as long as its own job, or a job that names the output, is stored',
+  {
+    tags: ['Large-5'],
+  },
+  async () => {
+    const settings = { provider: 'subprocess', concurrency: '1', 'drain-seconds': '0' };
+    const first = await Rig.start(settings);
+    const asked = { paths: ['output/a'], max_bytes: 10 };
+    const made = (text: string) =>
+      first.run({ language: 'bash', code: `printf ${text} > output/a`, large_outputs: asked } as JobSubmission);
+    const [gone, kept] = [await made('gone'), await made('kept')];
+    const blocker = { language: 'bash', code: 'sleep 300', limits: { wall_seconds: 300 } } as const;
+    for (let times = 0; times < 2; times++) await first.alpha.client.submit(blocker);
+    const files = [{ path: 'input/a', from: { job_id: gone.detail.job_id, path: 'output/a' } }];
+    const waiting = (await first.post({ language: 'bash', code: 'cat input/a', files })).json.job_id as string;
+    expect(await first.stop('kept')).toEqual([]);
+    const database = new DatabaseSync(join(first.dataDir, 'svc.db'));
+    const old = '2020-01-01T00:00:00.000Z';
+    database.prepare('update jobs set finished_at = ? where job_id = ?').run(old, gone.detail.job_id);
+    // Makes it look as if all blobs were last used long ago.
+    database.exec(`update blobs set used_at = '${old}'`);
+    database.close();
 
-  const second = await Rig.start({ ...settings, 'retention-days': '100' }, first.dataDir);
-  try {
-    const statusOf = async (path: string) => (await second.request(path)).status;
-    await expect.poll(() => statusOf(`/v1/jobs/${gone.detail.job_id}`), { timeout: 10_000 }).toBe(404);
-    expect(await statusOf(`/v1/blobs/sha256/${digestOf('gone')}`)).toBe(404);
-    expect(await statusOf(`/v1/blobs/sha256/${digestOf('kept')}`)).toBe(200);
-    expect((await second.alpha.client.detail(kept.detail.job_id)).large_outputs).toHaveLength(1);
-    const running = async () => (await second.alpha.client.list({ status: ['running'] })).items[0]?.job_id ?? '';
-    await expect.poll(running).not.toBe('');
-    await second.alpha.client.cancel(await running());
-    expect((await second.ended(waiting)).result.stdout).toBe('gone');
-  } finally {
-    expect(await second.stop()).toEqual([]);
-  }
-});
+    const second = await Rig.start({ ...settings, 'retention-days': '100' }, first.dataDir);
+    try {
+      const statusOf = async (path: string) => (await second.request(path)).status;
+      await expect.poll(() => statusOf(`/v1/jobs/${gone.detail.job_id}`), { timeout: 10_000 }).toBe(404);
+      expect(await statusOf(`/v1/blobs/sha256/${digestOf('gone')}`)).toBe(404);
+      expect(await statusOf(`/v1/blobs/sha256/${digestOf('kept')}`)).toBe(200);
+      expect((await second.alpha.client.detail(kept.detail.job_id)).large_outputs).toHaveLength(1);
+      const running = async () => (await second.alpha.client.list({ status: ['running'] })).items[0]?.job_id ?? '';
+      await expect.poll(running).not.toBe('');
+      await second.alpha.client.cancel(await running());
+      expect((await second.ended(waiting)).result.stdout).toBe('gone');
+    } finally {
+      expect(await second.stop()).toEqual([]);
+    }
+  },
+);

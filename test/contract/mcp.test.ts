@@ -1,4 +1,5 @@
-/** `vouchbox mcp`: agents of both generations of the protocol run programs in the real service. */
+/** `vouchbox mcp`: agents that speak either generation of the protocol run programs in the real service. */
+
 import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -13,12 +14,13 @@ import { StdioClientTransport as EarlierStdio } from '@modelcontextprotocol/sdk/
 import { StreamableHTTPClientTransport as EarlierHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Command, commandFile, vouchbox } from '../rig/command.ts';
+import { slowTest } from '../rig/form.ts';
 import { useRig } from '../rig/rig.ts';
 
 const rig = useRig({ 'attestation-mode': 'on' });
 const identity = { name: 'test', version: '1.0.0' };
 
-/** The calls that clients of both generations have. */
+/** The calls that the clients of both generations have in common. */
 type Client = Pick<PresentClient, 'close' | 'listTools' | 'readResource'> & {
   callTool: (
     call: { name: string; arguments?: Record<string, unknown> },
@@ -34,7 +36,7 @@ interface ToolAnswer {
   readonly isError?: boolean;
 }
 
-/** The earlier client takes the form of the answer as its second argument. */
+/** The earlier client, callable like the present one: it takes the form of the answer as its second argument. */
 function asPresent(client: EarlierClient): Client {
   const callTool: Client['callTool'] = (call, options) =>
     client.callTool(call, undefined, options as never) as unknown as Promise<ToolAnswer>;
@@ -84,7 +86,7 @@ const generations: readonly [
   ],
 ];
 
-test('verify_job verifies a job with whichever of the pinned keys signed it', async () => {
+slowTest('verify_job verifies a job with whichever pinned key signed it', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-mcp-keys-'));
   const [earlier, present] = [join(directory, 'earlier.pem'), join(directory, 'present.pem')];
   writeFileSync(earlier, generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }));
@@ -176,7 +178,7 @@ describe.each(generations)('an agent of %s', (_name, connect, connectHttp) => {
     expect(texts.map(({ text }) => text.length)).toEqual(sizes);
   });
 
-  test('continues a session from the end of its last run, and is told what of that run was not kept', async () => {
+  test('continues a session from the end of its last run, and is told what was not kept from that run', async () => {
     const session = `s-${randomUUID()}`;
     const first = await run('xs = [1]\nopened = open("a\\x1b[2J", "w")\nopen("output/o", "w").write("o")', { session });
     expect(first.structuredContent).toMatchObject({
@@ -215,13 +217,16 @@ describe.each(generations)('an agent of %s', (_name, connect, connectHttp) => {
     expect(text.endsWith(`\n${word}`)).toBe(true);
   });
 
-  test('learns which limit ended a program, which limit the service lowered, and what to pass instead', async () => {
-    const late = await run('while True: pass', { timeout_seconds: 0.5 });
-    expect(late.content[0].text).toMatch(/^wall_time: .*0\.5.*; pass timeout_seconds to change the limit/m);
-    const large = await run('print(1)', { memory_mb: 99_999, files: [{ path: 'a.txt', text: 'x' }] });
-    expect(large.structuredContent).toMatchObject({ status: 'succeeded', effective_limits: { mem_mb: 1024 } });
-    expect(large.content[0].text).toContain('mem_mb: 99999 became 1024');
-  });
+  slowTest(
+    'learns which limit ended a program, which limit the service lowered, and what to pass instead',
+    async () => {
+      const late = await run('while True: pass', { timeout_seconds: 0.5 });
+      expect(late.content[0].text).toMatch(/^wall_time: .*0\.5.*; pass timeout_seconds to change the limit/m);
+      const large = await run('print(1)', { memory_mb: 99_999, files: [{ path: 'a.txt', text: 'x' }] });
+      expect(large.structuredContent).toMatchObject({ status: 'succeeded', effective_limits: { mem_mb: 1024 } });
+      expect(large.content[0].text).toContain('mem_mb: 99999 became 1024');
+    },
+  );
 
   test('gets a result, not an error, for a program that fails', async () => {
     const answer = await run('import sys\nprint("why", file=sys.stderr)\nsys.exit(3)');
@@ -237,7 +242,7 @@ describe.each(generations)('an agent of %s', (_name, connect, connectHttp) => {
     });
   });
 
-  test('gets an error that names a missing or an unknown argument', async () => {
+  test('gets an error that names the missing or unknown argument', async () => {
     const answer = await client.callTool({ name: 'run_code', arguments: { language: 'python' } });
     expect(answer).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/code/) as string }] });
     const unknown = await run('1', { limits: { wall_seconds: 1 } });
@@ -247,13 +252,13 @@ describe.each(generations)('an agent of %s', (_name, connect, connectHttp) => {
     ]);
   });
 
-  test('sees the beginning and the end of a long output, and how much in between is left out', async () => {
+  test('sees the beginning and the end of a long output, and how much is left out between them', async () => {
     const { structuredContent } = await run('for i in range(9000): print(i)');
     expect(structuredContent.stdout).toMatch(/^0\n1\n.*\[\d+ characters left out\].*8999\n$/s);
     expect(structuredContent.stdout_left_out).toBeGreaterThan(20_000);
   });
 
-  test('sees output while the program runs, if it asks for progress', async () => {
+  slowTest('sees output while the program runs, if it asks for progress', async () => {
     const seen: string[] = [];
     const code = 'import time\nprint("first", flush=True)\ntime.sleep(2)\nprint("second")';
     const call = { name: 'run_code', arguments: { language: 'python', code } };
@@ -262,7 +267,7 @@ describe.each(generations)('an agent of %s', (_name, connect, connectHttp) => {
     expect(seen).toEqual(expect.arrayContaining(['started', 'stdout: first']));
   });
 
-  test('cancels the job of a call that it aborts', async () => {
+  test('aborts a call, and the call’s job is cancelled', async () => {
     const controller = new AbortController();
     const code = 'print("up", flush=True)\nimport time\ntime.sleep(60)';
     const call = { name: 'run_code', arguments: { language: 'python', code } };
@@ -288,24 +293,27 @@ describe.each(generations)('an agent of %s', (_name, connect, connectHttp) => {
     expect(structuredContent).toMatchObject({ languages, isolation_class: 'linux-shared-kernel' });
   });
 
-  test('is told which TypeScript syntax of its program is not supported, and the program does not run', async () => {
-    const { tools } = await client.listTools();
-    const description = tools.find(({ name }) => name === 'run_code')?.description;
-    expect(description).toMatch(/no\s+enum, namespace or parameter property/);
-    for (const code of [
-      'enum A { B }',
-      'namespace A { export const b = 1; }',
-      'class A { constructor(private b: 1) {} }',
-    ])
-      expect((await run(code, { language: 'typescript' })).structuredContent).toMatchObject({
-        exit_code: 1,
-        stderr: expect.stringContaining('ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') as string,
-      });
-    const typed = await run('const a: string = 1; console.log(a);', { language: 'typescript' });
-    expect(typed.structuredContent).toMatchObject({ exit_code: 0, stdout: '1\n' });
-  });
+  slowTest(
+    'is told which TypeScript syntax in its program is not supported, and the program does not run',
+    async () => {
+      const { tools } = await client.listTools();
+      const description = tools.find(({ name }) => name === 'run_code')?.description;
+      expect(description).toMatch(/no\s+enum, namespace or parameter property/);
+      for (const code of [
+        'enum A { B }',
+        'namespace A { export const b = 1; }',
+        'class A { constructor(private b: 1) {} }',
+      ])
+        expect((await run(code, { language: 'typescript' })).structuredContent).toMatchObject({
+          exit_code: 1,
+          stderr: expect.stringContaining('ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') as string,
+        });
+      const typed = await run('const a: string = 1; console.log(a);', { language: 'typescript' });
+      expect(typed.structuredContent).toMatchObject({ exit_code: 0, stdout: '1\n' });
+    },
+  );
 
-  test('verifies a job, and is told that the key was not pinned', async () => {
+  slowTest('verifies a job, and is told that the key was not pinned', async () => {
     const ran = await run('print(1)');
     const { job_id } = ran.structuredContent;
     const { structuredContent, content } = await client.callTool({ name: 'verify_job', arguments: { job_id } });
@@ -327,7 +335,7 @@ describe.each(generations)('an agent of %s', (_name, connect, connectHttp) => {
     });
   });
 
-  test('over HTTP sends a key of the service and acts as the tenant of that key', async () => {
+  slowTest('over HTTP sends a service key and acts as that key’s tenant', async () => {
     await using command = new Command(['mcp', '--http', '0'], { env: environment() });
     const [, url = ''] = await command.shows(/listening on (\S+)/);
     const other = await connectHttp(url, rig().beta.key);
@@ -368,14 +376,17 @@ describe('vouchbox mcp --http', () => {
 });
 
 describe('vouchbox mcp', () => {
-  test.each(['claude', 'cursor', 'vscode'])('config %s prints a snippet to paste, without a key', async (program) => {
-    const { code, stdout } = await vouchbox(['mcp', 'config', program], { env: environment() });
-    expect(code).toBe(0);
-    expect(Object.keys(JSON.parse(stdout) as object)).toEqual([program === 'vscode' ? 'servers' : 'mcpServers']);
-    expect(stdout).not.toContain(rig().alpha.key);
-  });
+  slowTest.each(['claude', 'cursor', 'vscode'])(
+    'config %s prints a snippet to paste, without a key',
+    async (program) => {
+      const { code, stdout } = await vouchbox(['mcp', 'config', program], { env: environment() });
+      expect(code).toBe(0);
+      expect(Object.keys(JSON.parse(stdout) as object)).toEqual([program === 'vscode' ? 'servers' : 'mcpServers']);
+      expect(stdout).not.toContain(rig().alpha.key);
+    },
+  );
 
-  test('config prints a command that starts from any directory, even if the PATH has neither vouchbox nor Node', async () => {
+  test('config prints a command that starts from any directory, even if neither vouchbox nor Node is on the PATH', async () => {
     const { stdout } = await vouchbox(['mcp', 'config', 'claude'], { env: environment() });
     const { mcpServers } = JSON.parse(stdout) as { mcpServers: { vouchbox: { command: string; args: string[] } } };
     const { command, args } = mcpServers.vouchbox;
@@ -401,7 +412,7 @@ describe('vouchbox mcp', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('give --allow-tool')]);
   });
 
-  test('config puts the address of the service into the snippet, and says that it leaves out the key', async () => {
+  slowTest('config puts the service’s address into the snippet, and says that the snippet lacks the key', async () => {
     const words = ['mcp', 'config', 'claude'];
     const named = await vouchbox([...words, '--url', 'http://127.0.0.1:1', '--key', 'abc']);
     expect(JSON.parse(named.stdout)).toMatchObject({

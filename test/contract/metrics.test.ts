@@ -1,7 +1,9 @@
-/** Spec § Other routes, § Authentication 9: metrics of the service for the operator, and of a tenant for itself. */
+/** Spec § Other routes, § Authentication 9: metrics about the service for the operator, and about a tenant for that tenant. */
+
 import { LANGUAGES, OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE, SCOPES } from '@vouchbox/protocol';
 import { openCredentials } from '@vouchbox/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { slowTest } from '../rig/form.ts';
 import { seriesOf } from '../rig/metric-series.ts';
 import { useRig } from '../rig/rig.ts';
 import { type CollectedSpan, openTraceCollector } from '../rig/trace-collector.ts';
@@ -11,7 +13,7 @@ afterAll(() => collector[Symbol.asyncDispose]());
 
 const TOKEN = 'token-of-metrics';
 const bash = { language: 'bash', code: 'true' } as const;
-/** The timeout of polls, which may take long if the host does other work. */
+/** The timeout for polls. They may take long if the host does other work. */
 const soon = { timeout: 30_000 };
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
 
@@ -20,7 +22,7 @@ describe('the metrics of the service', () => {
   const scrape = async () => seriesOf((await rig().request('/metrics', { key: TOKEN })).text);
   const current = async (name: string) => (await scrape()).get(name);
 
-  test('are shown only with the metrics token', {
+  test('are shown only to requests with the metrics token', {
     tags: ['Routes-3', 'Authentication-9', 'AUTH-13'],
   }, async () => {
     await using operator = await openCredentials({ dataDir: rig().dataDir });
@@ -34,7 +36,7 @@ describe('the metrics of the service', () => {
     expect((await rig().request(`/metrics?token=${TOKEN}`, { key: null })).status).toBe(401);
   });
 
-  test('have a token that opens only the metrics', { tags: ['Authentication-9a', 'AUTH-13'] }, async () => {
+  test('have a token that gives access to nothing else', { tags: ['Authentication-9a', 'AUTH-13'] }, async () => {
     for (const path of ['/v1/whoami', '/v1/metrics', '/v1/jobs', '/v1/status']) {
       expect((await rig().request(path, { key: TOKEN })).status).toBe(401);
     }
@@ -74,7 +76,7 @@ describe('the metrics of the service', () => {
     );
     expect(taken.reduce((sum, count) => sum + count, 0)).toBe(3);
     expect(taken[0]).toBeGreaterThanOrEqual(1);
-    // Each job has a commit when it is accepted and one when it ends. Without a parked cell, its start has one too.
+    // Each job has one commit when it is accepted and one when it ends. Without a parked cell, its start has a third.
     expect(await grown('svc_store_commit_seconds_count')).toBeGreaterThanOrEqual(6);
     expect(await grown('svc_http_requests_total{method="POST",route="/v1/jobs",status="201"}')).toBe(3);
   });
@@ -124,7 +126,7 @@ describe('the metrics of the service', () => {
     expect(before.join('\n')).not.toMatch(/alpha|beta|gamma|job_0|key-of|nowhere/);
   });
 
-  test('count refusals of bytes that the HTTP parser could not read as a request', async () => {
+  test('count the refusals of bytes that the HTTP parser could not read as a request', async () => {
     const name = 'svc_http_heads_refused_total{status="400"}';
     const before = (await current(name)) ?? 0;
     const [answer] = await rig().raw('hello\r\n\r\n');
@@ -142,7 +144,7 @@ describe('the metrics of a tenant', () => {
     const { alpha, beta } = rig();
     const seriesOfJobs = (language: string, status: string) =>
       `svc_tenant_jobs{language="${language}",status="${status}"}`;
-    // There is one series for each language and status, whatever jobs a tenant has.
+    // There is one series for each language and status, whatever jobs the tenant has.
     const none = Object.fromEntries(
       LANGUAGES.flatMap((language) => ['queued', 'running'].map((status) => [seriesOfJobs(language, status), 0])),
     );
@@ -189,7 +191,7 @@ describe('traces', () => {
   /** Spans are sent in batches, every few seconds. */
   const sent = { timeout: 30_000 };
 
-  test('show a job in the trace of the request that submitted it', async () => {
+  slowTest('show a job in the trace of the request that submitted it', async () => {
     await expect.poll(() => collector.spans.find(isOfJob), sent).toBeDefined();
     const trace = collector.spans.find(isOfJob)?.traceId;
     const names = collector.spans.filter(({ traceId }) => traceId === trace).map(({ name }) => name);

@@ -2,9 +2,11 @@
  * How jobs end, how clients tell the endings apart, and the five limits. No process of a program outlives its job.
  * Spec § Job submission, limits.
  */
+
 import { totalmem } from 'node:os';
 import type { LimitName, Violation } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
+import { slowTest } from '../rig/form.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
 import { type Ran, useRig } from '../rig/rig.ts';
 
@@ -16,7 +18,7 @@ const bash = (code: string, limits: Limits = {}) => rig().run({ language: 'bash'
 const node = (code: string, limits: Limits = {}) => rig().run({ language: 'node', code, limits });
 const violations = ({ result }: Ran) => result.violations.map(({ type }) => type);
 
-/** The outcome in the detail, the result, the receipt and the last event, which must all agree. */
+/** The outcome, on which the detail, the result, the receipt and the last event must all agree. */
 function outcomeOf({ result, detail, events }: Ran) {
   const { status, exit_code, signal, terminal_reason, duration_ms } = detail;
   expect(result).toMatchObject({ status, exit_code, duration_ms });
@@ -36,7 +38,7 @@ const exited = (exit_code: number) => ({
 
 describe('a program that ends by itself', () => {
   test.each([0, 1, 2, 124, 127, 134, 137, 139, 143, 255])(
-    'with exit code %i is reported as exited with this code',
+    'with exit code %i is reported as exited with that code',
     { tags: ['Result-3', 'States-1c'] },
     async (code) => {
       expect(outcomeOf(await bash(`exit ${code}`))).toEqual(exited(code));
@@ -67,7 +69,7 @@ describe('a program that ends by itself', () => {
     },
   );
 
-  test('by an exception shows the exception on stderr', async () => {
+  test('with an exception shows the exception on stderr', async () => {
     const ran = await python('raise ValueError("é")');
     expect(outcomeOf(ran)).toEqual(exited(1));
     expect(ran.result.stderr).toContain('ValueError: é');
@@ -86,7 +88,7 @@ describe('wall_seconds', () => {
     expect(ran.result.stdout).toBe('started\n');
     expect(violations(ran)).toEqual(['wall_time']);
     expect(ran.detail.duration_ms).toBeGreaterThanOrEqual(2000);
-    // The program must not have ended by itself. How soon after the limit it ends is measured elsewhere, on a quiet machine.
+    // The program must not have ended by itself. How soon it ends after the limit is measured elsewhere, on a quiet machine.
     expect(ran.detail.duration_ms).toBeLessThan(60_000);
   });
 
@@ -98,7 +100,7 @@ describe('wall_seconds', () => {
     expect(outcomeOf(ran)).toMatchObject({ status: 'timed_out', terminal_reason: 'wall_limit' });
   });
 
-  test('is the only violation of programs that fork few processes at a time, however often', async () => {
+  slowTest('is the only limit that a program violates if it forks few processes at a time, however often', async () => {
     const loops = 'for i in 1 2 3 4; do while :; do /bin/true; done & done; wait';
     for (let round = 0; round < 8; round++) {
       expect(violations(await bash(loops, { wall_seconds: 0.2, max_pids: 64 }))).toEqual(['wall_time']);
@@ -120,7 +122,7 @@ describe('cpu_seconds', () => {
     expect(ran.detail.receipt?.resource_usage?.cpu_ms).toBeGreaterThanOrEqual(500);
   });
 
-  test('gives the kernel a far higher limit, because the kernel also counts ticks in which nothing ran', async () => {
+  test('sets a far higher limit in the kernel, because the kernel also counts ticks in which nothing ran', async () => {
     const ran = await python('import resource; print(resource.getrlimit(resource.RLIMIT_CPU))', { cpu_seconds: 2 });
     expect(ran.result.stdout).toBe('(9, 10)\n');
   });
@@ -139,13 +141,13 @@ while True:
     expect(outcomeOf(ran)).toMatchObject({ status: 'timed_out', terminal_reason: 'cpu_limit' });
   });
 
-  test('leaves out the time that a program sleeps', async () => {
+  slowTest('does not count the time that a program sleeps', async () => {
     expect(outcomeOf(await bash('sleep 3', { cpu_seconds: 2 }))).toEqual(exited(0));
   });
 });
 
 describe('mem_mb', () => {
-  /** The program writes so much that memory runs out first, even on a slow host. */
+  /** These limits are high enough that memory runs out first, even on a slow host. */
   const ample = { cpu_seconds: 60, wall_seconds: 120 };
   const oomKilled = { status: 'oom_killed', exit_code: null, signal: null, terminal_reason: 'memory_limit' };
 
@@ -153,7 +155,7 @@ describe('mem_mb', () => {
     const ran = await python('data = bytearray(300 * 1024 * 1024)', { mem_mb: 64, ...ample });
     expect(outcomeOf(ran)).toEqual(oomKilled);
     expect(violations(ran)).toEqual(['memory']);
-    // The peak may exceed the limit: the kernel also counts allocations of its own, which must not fail.
+    // The peak may exceed the limit: the kernel also counts its own allocations, and those must not fail.
     expect(ran.detail.receipt?.resource_usage?.memory_peak_bytes).toBeLessThan(65 * 1024 * 1024);
   });
 
@@ -162,7 +164,7 @@ describe('mem_mb', () => {
     expect(outcomeOf(ran)).toEqual(oomKilled);
   });
 
-  test('ends a job whose child process needs more memory, although the main process exits with 0', {
+  test('ends a job whose child process needs more memory, even if the main process exits with 0', {
     tags: ['States-1e'],
   }, async () => {
     const code = `import os
@@ -188,8 +190,8 @@ os.wait()`;
     expect(ran.detail.receipt?.resource_usage?.memory_peak_bytes).toBeGreaterThan(200 * 1024 * 1024);
   });
 
-  test('counts used memory and leaves out reserved address space, such as that of numpy and V8', async () => {
-    // Whatever the limit of the job is, the host's kernel refuses a request for more memory than the host has.
+  test('counts used memory and leaves out reserved address space, such as numpy and V8 reserve', async () => {
+    // Whatever the job's limit is, the host's kernel refuses a request for more memory than the host has.
     const reserved = Math.min(8 * GIB, Math.floor(totalmem() / 2));
     const ran = await python(`import mmap; m = mmap.mmap(-1, ${reserved}); m[0] = 1; print("ok")`, {
       mem_mb: 64,
@@ -221,14 +223,14 @@ except OSError as error:
     expect(violations(ran)).toEqual(['pids']);
   });
 
-  test('contains a fork bomb, which ends at its time limit', async () => {
+  test('contains a fork bomb, and the bomb ends at its time limit', async () => {
     const ran = await bash('bomb() { bomb | bomb & }; bomb; sleep 60', { max_pids: 32, wall_seconds: 1 });
     expect(outcomeOf(ran)).toMatchObject({ status: 'timed_out' });
   });
 });
 
 describe('a limit that is too low for an interpreter to wait for its program', () => {
-  test('is raised to what the interpreter needs, and only the requested limits state the original value', {
+  test('is raised to what the interpreter needs, and only the requested limits still have the original value', {
     tags: ['Submission-26b'],
   }, async () => {
     // Each limit has its own job. In a job for both, memory might run out before a process is refused.
@@ -245,7 +247,7 @@ describe('a limit that is too low for an interpreter to wait for its program', (
     }));
   });
 
-  /** Runs a job in Node that requests these limits, all of them 1, and exceeds the last one. */
+  /** Runs a job in Node that requests 1 for each of these limits and exceeds the last. */
   async function expectRaised(
     limits: Limits,
     code: string,
@@ -269,7 +271,7 @@ describe('a limit that is too low for an interpreter to wait for its program', (
 });
 
 describe('max_file_mb', () => {
-  test('refuses the first byte beyond it, reports this as a violation, and lets the program continue', {
+  test('refuses the first byte beyond the limit, reports a violation, and lets the program continue', {
     tags: ['Submission-18', 'Events-4h'],
   }, async () => {
     const code = `
@@ -289,7 +291,7 @@ except OSError as error:
     );
   });
 
-  test('leaves out the input files of the job', { tags: ['Events-4h'] }, async () => {
+  test('does not apply to the job’s input files', { tags: ['Events-4h'] }, async () => {
     const ran = await rig().run({
       language: 'bash',
       code: `ls input\n#${'x'.repeat(2 ** 20 - 10)}`,
@@ -308,20 +310,20 @@ except OSError as error:
 });
 
 describe('a program that tries to outlive its job', () => {
-  /** No process of this service that has `mark` in its arguments is left on the host. */
+  /** Expects that no process of this service with `mark` in its arguments is left on the host. */
   const expectGone = (mark: string) => {
     const left = leftoversOf(rig().dataDir).filter((line) => line.includes(mark));
     expect(left).toEqual([]);
   };
 
-  test('by children in its process group is ended together with them', async () => {
+  test('with children in its process group is ended together with them', async () => {
     const ran = await bash('sleep 4711 & sleep 4711 & echo done');
     expect(outcomeOf(ran)).toEqual(exited(0));
     expect(ran.result.stdout).toBe('done\n');
     expectGone('4711');
   });
 
-  test('is ended together with its daemons, which are in a session of their own and hold stdout open', async () => {
+  test('is ended together with its daemons, even if they are in their own session and hold stdout open', async () => {
     const code = `import os, time
 if os.fork() == 0:
     os.setsid()
@@ -331,18 +333,18 @@ if os.fork() == 0:
 os.wait()
 print('done')`;
     const ran = await python(code, { wall_seconds: 120 });
-    // If the service had waited for the daemons, the job would have reached its wall limit.
+    // Had the service waited for the daemons, the job would have reached its wall limit.
     expect(outcomeOf(ran)).toEqual(exited(0));
     expectGone('4712');
   });
 
-  test('by killing its parent and every process it can reach ends with an ordinary outcome', async () => {
+  test('and kills its parent and every process that it can reach ends with an ordinary outcome', async () => {
     const ran = await bash('kill -9 $PPID; kill -9 1; kill -9 -1; echo alive', { wall_seconds: 5 });
     expect(['succeeded', 'failed', 'error', 'timed_out']).toContain(ran.detail.status);
     expect(ran.detail.terminal_reason).not.toBe('internal_error');
   });
 
-  test('by sending itself SIGSTOP is ended by its wall limit', async () => {
+  test('and sends itself SIGSTOP is ended by its wall limit', async () => {
     const ran = await bash('kill -STOP $$', { wall_seconds: 1 });
     expect(['timed_out', 'succeeded']).toContain(ran.detail.status);
   });

@@ -1,10 +1,12 @@
-/** Spec § Outputs as inputs: files of a submission that are outputs of other jobs. */
+/** Spec § Outputs as inputs: a submission's files that are outputs from other jobs. */
+
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { JobSubmission } from '@vouchbox/protocol';
 import { openCredentials } from '@vouchbox/server';
 import { describe, expect, test } from 'vitest';
+import { slowTest } from '../rig/form.ts';
 import { type Answer, Rig, useRig } from '../rig/rig.ts';
 
 const rig = useRig();
@@ -71,7 +73,7 @@ describe('an output that a submission names', () => {
     const unavailable = [422, 'input_unavailable'];
     expect(await refused(from(running.job_id))).toEqual(unavailable);
     await client.cancel(running.job_id);
-    // An output of a cancelled job can be named too.
+    // An output from a cancelled job can also be named.
     const [left] = (await client.waitForResult(running.job_id)).artifacts;
     const afterwards = await rig().post(reader(from(running.job_id)));
     expect(afterwards.status).toBe(left === undefined ? 422 : 201);
@@ -138,7 +140,7 @@ describe('an output that a submission names', () => {
     expect((await rig().post(reader({ path: 'input/a', blob }), submitter)).status).toBe(201);
   });
 
-  test('is refused in the same words if it is unknown, of another tenant, or of a job that the key may not read', {
+  test('is refused in the same words if it is unknown, another tenant’s, or from a job that the key may not read', {
     tags: ['AUTH-21', 'Inputs-2', 'Inputs-4'],
   }, async () => {
     const { job_id, blob } = await producer();
@@ -161,7 +163,7 @@ describe('an output that a submission names', () => {
     }
   });
 
-  test("counts towards the tenant's limit of blobs while a job needs it", { tags: ['Inputs-5'] }, async () => {
+  test("counts towards the tenant's limit on blobs while a job needs it", { tags: ['Inputs-5'] }, async () => {
     const [one, other] = [await producer(few()), await producer(few())];
     const waits = { language: 'bash', code: 'cat input/a; sleep 300' };
     const first = await few().post({ ...waits, files: [from(one.job_id)] });
@@ -172,7 +174,7 @@ describe('an output that a submission names', () => {
     expect((await few().post({ ...waits, files: [from(one.job_id)] })).status).toBe(201);
   });
 
-  test('is refused if all named outputs together are too large', { tags: ['Limits-4a'] }, async () => {
+  slowTest('is refused if all named outputs together are too large', { tags: ['Limits-4a'] }, async () => {
     const { job_id, text } = await producer();
     const { blob } = await rig().alpha.client.upload(new Uint8Array(64 * 2 ** 20 - text.length + 1));
     const files = [from(job_id), { path: 'input/b', blob }];
@@ -186,7 +188,7 @@ describe('an idempotency key', { tags: ['Inputs-6'] }, () => {
   const replayed = ({ status, headers }: Answer) => [status, headers.get('idempotency-replayed')];
 
   test.each(['output', 'digest', 'inline', 'upload'] as const)(
-    'that was used with a file given by %s stands for the content of the file',
+    'that was used with a file given by %s stands for the file’s content',
     async (first) => {
       const { job_id, text, blob } = await producer();
       const forms = {
@@ -207,39 +209,43 @@ describe('an idempotency key', { tags: ['Inputs-6'] }, () => {
   );
 });
 
-test('an output stays stored for a waiting job after its own job is removed; new jobs cannot name it', {
-  tags: ['Inputs-5', 'Inputs-6'],
-}, async () => {
-  const settings = { provider: 'subprocess', concurrency: '1', 'drain-seconds': '0' };
-  const first = await Rig.start(settings);
-  const { job_id, text, blob } = await producer(first);
-  const blocker = { language: 'bash', code: 'sleep 300', limits: { wall_seconds: 300 } } as const;
-  for (let times = 0; times < 2; times++) await first.alpha.client.submit(blocker);
-  const headers = { 'idempotency-key': 'waits' };
-  const waiting = await first.post(reader(from(job_id)), { headers });
-  expect(await first.stop('kept')).toEqual([]);
-  const database = new DatabaseSync(join(first.dataDir, 'svc.db'));
-  database.prepare('update jobs set finished_at = ? where job_id = ?').run('2020-01-01T00:00:00.000Z', job_id);
-  database.close();
+slowTest(
+  'an output stays stored for a waiting job after its own job is removed; new jobs cannot name it',
+  {
+    tags: ['Inputs-5', 'Inputs-6'],
+  },
+  async () => {
+    const settings = { provider: 'subprocess', concurrency: '1', 'drain-seconds': '0' };
+    const first = await Rig.start(settings);
+    const { job_id, text, blob } = await producer(first);
+    const blocker = { language: 'bash', code: 'sleep 300', limits: { wall_seconds: 300 } } as const;
+    for (let times = 0; times < 2; times++) await first.alpha.client.submit(blocker);
+    const headers = { 'idempotency-key': 'waits' };
+    const waiting = await first.post(reader(from(job_id)), { headers });
+    expect(await first.stop('kept')).toEqual([]);
+    const database = new DatabaseSync(join(first.dataDir, 'svc.db'));
+    database.prepare('update jobs set finished_at = ? where job_id = ?').run('2020-01-01T00:00:00.000Z', job_id);
+    database.close();
 
-  const second = await Rig.start({ ...settings, 'retention-days': '100' }, first.dataDir);
-  try {
-    const statusOf = async (path: string) => (await second.request(path)).status;
-    await expect.poll(() => statusOf(`/v1/jobs/${job_id}`), { timeout: 10_000 }).toBe(404);
-    expect(refusalOf(await second.post(reader(from(job_id))))).toEqual([422, 'input_unavailable']);
-    const byDigest = reader({ path: 'input/a', blob });
-    expect(refusalOf(await second.post(byDigest))).toEqual([422, 'blob_unavailable']);
-    expect(await statusOf(`/v1/blobs/sha256/${digestOf(text)}`)).toBe(404);
-    for (const body of [reader(from(job_id)), byDigest]) {
-      const again = await second.post(body, { headers });
-      expect([again.status, again.json.job_id]).toEqual([201, waiting.json.job_id]);
+    const second = await Rig.start({ ...settings, 'retention-days': '100' }, first.dataDir);
+    try {
+      const statusOf = async (path: string) => (await second.request(path)).status;
+      await expect.poll(() => statusOf(`/v1/jobs/${job_id}`), { timeout: 10_000 }).toBe(404);
+      expect(refusalOf(await second.post(reader(from(job_id))))).toEqual([422, 'input_unavailable']);
+      const byDigest = reader({ path: 'input/a', blob });
+      expect(refusalOf(await second.post(byDigest))).toEqual([422, 'blob_unavailable']);
+      expect(await statusOf(`/v1/blobs/sha256/${digestOf(text)}`)).toBe(404);
+      for (const body of [reader(from(job_id)), byDigest]) {
+        const again = await second.post(body, { headers });
+        expect([again.status, again.json.job_id]).toEqual([201, waiting.json.job_id]);
+      }
+      const running = async () => (await second.alpha.client.list({ status: ['running'] })).items;
+      await expect.poll(running).toHaveLength(1);
+      const [blocking] = await running();
+      await second.alpha.client.cancel(blocking?.job_id ?? '');
+      expect((await second.ended(waiting.json.job_id as string)).result.stdout).toBe(text);
+    } finally {
+      expect(await second.stop()).toEqual([]);
     }
-    const running = async () => (await second.alpha.client.list({ status: ['running'] })).items;
-    await expect.poll(running).toHaveLength(1);
-    const [blocking] = await running();
-    await second.alpha.client.cancel(blocking?.job_id ?? '');
-    expect((await second.ended(waiting.json.job_id as string)).result.stdout).toBe(text);
-  } finally {
-    expect(await second.stop()).toEqual([]);
-  }
-});
+  },
+);

@@ -1,4 +1,5 @@
-/** `vouchbox run` and `vouchbox jobs`: a program's output, files and exit code at the command line. */
+/** `vouchbox run` and `vouchbox jobs`: a program's output, files and exit code on the command line. */
+
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,6 +10,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Command, type CommandOptions, vouchbox } from '../rig/command.ts';
 import { openFaultProxy } from '../rig/fault-proxy.ts';
+import { slowTest } from '../rig/form.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
 import { useRig } from '../rig/rig.ts';
 
@@ -37,7 +39,7 @@ async function firstEntryOf(directory: string): Promise<string> {
 }
 
 describe('vouchbox run', () => {
-  test('passes on stdout, stderr and the exit code of the program unchanged', async () => {
+  test('passes on the program’s stdout, stderr and exit code unchanged', async () => {
     const file = program(
       'a.py',
       "import sys\nprint('é')\nsys.stdout.write('no newline')\nprint('err', file=sys.stderr)\nsys.exit(3)",
@@ -45,7 +47,7 @@ describe('vouchbox run', () => {
     expect(await run(file)).toMatchObject({ code: 3, stdout: 'é\nno newline', stderr: 'err\n' });
   });
 
-  test("escapes the program's output on a terminal, and passes on the exact bytes with --raw or to a pipe", {
+  test("escapes the program's output on a terminal, but passes on the exact bytes with --raw or to a pipe", {
     tags: ['OPER-05'],
   }, async () => {
     const file = program('escapes.sh', String.raw`printf 'a\033]0;title\007\302\233\342\200\256\n'`);
@@ -57,7 +59,7 @@ describe('vouchbox run', () => {
     expect((await run(file)).stdout).toBe(`${bytes}\n`);
   });
 
-  test('gives the program stdin, files and limits in the named language, and fetches its outputs', {
+  test('runs the program in the named language with stdin, files and limits, and fetches its outputs', {
     tags: ['What-1a'],
   }, async () => {
     program('data', 'from a file');
@@ -89,7 +91,7 @@ describe('vouchbox run', () => {
     expect(readFileSync(join(scratch, 'output/deep/b'), 'utf8')).toBe('deep\n');
   });
 
-  test('reads the program from its stdin if - stands for the program, and passes its stdin on with --stdin -', async () => {
+  test('reads the program from its own stdin if - stands for the program, and passes its stdin on with --stdin -', async () => {
     const code = { ...toService(), stdin: 'print(6 * 7)' };
     expect(await vouchbox(['run', '-', '--language', 'python'], code)).toMatchObject({ code: 0, stdout: '42\n' });
     const input = { ...toService(), stdin: 'piped' };
@@ -110,14 +112,14 @@ describe('vouchbox run', () => {
     });
   });
 
-  test('says that it waits for the end of stdin, and runs the program once stdin has ended', async () => {
+  slowTest('says that it waits for the end of stdin, and runs the program once stdin has ended', async () => {
     await using command = new Command(['run', program('cat.sh', 'cat')], { ...toService(), keepsInput: true });
     await command.complains(/^vouchbox: reading stdin to its end; --stdin '' gives the program none\n$/);
     command.endInput('late');
     expect(await command.ended()).toMatchObject({ code: 0, stdout: 'late' });
   });
 
-  test.each<[string, string, string[], number, RegExp]>([
+  slowTest.each<[string, string, string[], number, RegExp]>([
     [
       'a time limit',
       'sleep 60',
@@ -147,7 +149,7 @@ describe('vouchbox run', () => {
     expect(readFileSync(join(scratch, 'all/d/b'), 'utf8')).toBe('deep\n');
   });
 
-  test.each([
+  slowTest.each([
     ['lines', 'yes | head -n 10001', '10000 lines'],
     ['bytes', 'head -c 1048577 /dev/zero | tr "\\0" x', '1 MiB'],
   ])('says that the limit on %s truncated the output, and how to get all of it', async (_cap, code, remark) => {
@@ -165,7 +167,7 @@ describe('vouchbox run', () => {
     );
   });
 
-  test('refuses a directory in place of the file for an output, before the program runs', async () => {
+  test('refuses to write an output to a path that is a directory, before the program runs', async () => {
     mkdirSync(join(scratch, 'taken'));
     const file = program('touch.sh', 'touch output/a');
     for (const words of [
@@ -183,14 +185,14 @@ describe('vouchbox run', () => {
     ['output/a=plain/x', /^vouchbox: plain is not a directory, so plain\/x cannot be written\n$/],
     ['output/a=new/', /^vouchbox: new\/ is a directory: name a file for output\/a\n$/],
     ['output/a=', /^vouchbox: the file for output\/a has no name\n$/],
-  ])('refuses --output %s, which cannot be written, before the program runs', async (output, told) => {
+  ])('refuses --output %s before the program runs, because it cannot be written', async (output, told) => {
     writeFileSync(join(scratch, 'plain'), 'kept');
     const ended = await run(program('touch.sh', 'touch output/a'), '--output', output);
     expect([ended.code, ended.stderr]).toEqual([2, expect.stringMatching(told)]);
     expect(readFileSync(join(scratch, 'plain'), 'utf8')).toBe('kept');
   });
 
-  test('says which option allows a file that exceeded a limit', async () => {
+  test('says which option allows a file that has exceeded a limit', async () => {
     const file = program('grow.py', "open('output/a', 'wb').write(bytes(3 * 2 ** 20))");
     expect((await run(file, '--limit', 'max_file_mb=1')).stderr).toMatch(
       /^vouchbox: file_size: .*; --limit max_file_mb=N raises it, up to \d+$/m,
@@ -211,8 +213,8 @@ describe('vouchbox run', () => {
     expect(none).toMatchObject({ code: 0, stderr: 'vouchbox: no file came back for output/**\n' });
   });
 
-  test('writes an output even if several requests for the result are cut off', async () => {
-    // This cuts off more requests than an ordinary call makes.
+  slowTest('writes an output even if several requests for the result are cut off', async () => {
+    // More requests are cut off than an ordinary call makes.
     const faults = [{ on: 'GET /v1/jobs/{id}/result', count: 6, fault: 'cut_request' }] as const;
     await using proxy = await openFaultProxy(rig().service.url, faults);
     const { env, ...more } = toService();
@@ -233,7 +235,7 @@ describe('vouchbox run', () => {
     expect(await run(...words, '--allow-missing')).toMatchObject({ code: 0, stderr });
   });
 
-  test('names on stderr each limit that the service lowered, and prints with --json the limits in force', async () => {
+  test('names on stderr each limit that the service lowered; with --json, prints the limits in force', async () => {
     const file = program('limits.sh', 'true');
     const asked = ['--limit', 'mem_mb=99999', '--limit', 'wall_seconds=5'];
     const said = 'vouchbox: --limit mem_mb=99999 became 1024, the most that this service allows\n';
@@ -248,7 +250,7 @@ describe('vouchbox run', () => {
     });
   });
 
-  test('cancels its job when the reader of its output exits', async () => {
+  test('cancels its job if the reader of its output exits', async () => {
     const file = program('endless.sh', 'while true; do echo line; sleep 0.1; done');
     const within = ['sh', '-c', '"$@" | head -n 2', 'sh'];
     const words = ['run', file, '--limit', 'wall_seconds=300'];
@@ -257,7 +259,7 @@ describe('vouchbox run', () => {
     expect((await rig().alpha.client.list({ limit: 1 })).items[0]?.status).toBe('cancelled');
   });
 
-  test('says once that programs have no network if the program tried to use it', async () => {
+  test('if the program tried to use the network, says once that programs have none', async () => {
     const code = 'for at in 1 2; do echo > /dev/tcp/192.0.2.1/80; done';
     const { stderr } = await run(program('n.sh', code));
     expect(stderr.split('\n').filter((line) => line.startsWith('vouchbox: '))).toEqual([
@@ -289,7 +291,7 @@ describe('vouchbox run', () => {
     expect((await rig().alpha.client.list({ limit: 1 })).items[0]?.status).toBe('cancelled');
   });
 
-  test('ends soon after an interrupt if the service is away, and names the job that may go on', async () => {
+  slowTest('ends soon after an interrupt if the service is away, and names the job that may still run', async () => {
     const on = 'DELETE /v1/jobs/{id}';
     await using proxy = await openFaultProxy(rig().service.url, [{ on, fault: 'cut_request', count: 99 }]);
     const { env, ...more } = toService();
@@ -304,7 +306,7 @@ describe('vouchbox run', () => {
     expect((await client.cancel(job)).already_terminal).toBe(false);
   });
 
-  test('ends soon after an interrupt also while it reads a large output', async () => {
+  slowTest('ends soon after an interrupt even while it reads a large output', async () => {
     const content = 'x'.repeat(2_000_000);
     const digest = createHash('sha256').update(content).digest('hex');
     const read = { on: `GET /v1/blobs/sha256/${digest}`, fault: 'hold_answer' } as const;
@@ -320,10 +322,10 @@ describe('vouchbox run', () => {
     expect(existsSync(join(scratch, 'output/x'))).toBe(false);
   });
 
-  test.each([
+  slowTest.each([
     ['cancels its job', 'interrupted before the service had answered', 0],
     ['says that the program may run if the service is then away', 'the program may run all the same, because', 99],
-  ])('interrupted before its submission is answered, %s', async (_what, said, count) => {
+  ])('if it is interrupted before its submission is answered, %s', async (_what, said, count) => {
     const on = 'POST /v1/jobs';
     const faults = [{ on, fault: 'hold_answer' } as const, { on, fault: 'cut_request', count } as const];
     await using proxy = await openFaultProxy(rig().service.url, faults);
@@ -339,41 +341,44 @@ describe('vouchbox run', () => {
     await client.cancel(job);
   });
 
-  test('explains a refusal in one line, and exits with 125 if another service might accept the job, else with 2', async () => {
-    const file = program('g.sh', 'true');
-    const request = String.raw`request \S+\)`;
-    const cases: [string[], number, RegExp][] = [
-      [[program('f.py', '')], 2, new RegExp(`^vouchbox: f\\.py .*empty.* \\(invalid_request, ${request}\n$`)],
-      [[file, '--limit', 'mem_mb=0'], 2, /^vouchbox: --limit mem_mb must be greater than 0 /],
-      [[file, '--env', 'PATH=1'], 2, /^vouchbox: --env PATH is the same in every cell /],
-      [
-        [file, '--label', 'a', '--label', '\u001b[2J'],
-        2,
-        /^vouchbox: --label \S+\[2J must be text without control characters /,
-      ],
-      [[file, '--sign-labels'], 2, /^vouchbox: --sign-labels must be left out: there are no labels /],
-      [[file, '--', 'a', 'x'.repeat(5000)], 2, /^vouchbox: argument 2 is 5000 bytes /],
-      [
-        [file, '--language', 'JavaScript'],
-        2,
-        /^vouchbox: --language "JavaScript" .*; this service has python, .*; try --language node\n$/,
-      ],
-      [
-        [program('f.rb', '1')],
-        125,
-        /^vouchbox: --language ruby is not available .*; `vouchbox packs build ruby`, as root on the host of the service, /,
-      ],
-      [[file, '--runtime', 'none'], 125, /^vouchbox: --runtime "none" .*; it has system.* \(runtime_unavailable, /],
-      [
-        [file, '--minimum-isolation', 'hardware-vm'],
-        125,
-        new RegExp(`^vouchbox: --minimum-isolation hardware-vm .* \\(minimum_isolation_unsatisfied, ${request}\n$`),
-      ],
-    ];
-    for (const [words, code, stderr] of cases) {
-      expect(await run(...words)).toMatchObject({ code, stderr: expect.stringMatching(stderr) });
-    }
-  });
+  slowTest(
+    'explains a refusal in one line, and exits with 125 if another service might accept the job, or else with 2',
+    async () => {
+      const file = program('g.sh', 'true');
+      const request = String.raw`request \S+\)`;
+      const cases: [string[], number, RegExp][] = [
+        [[program('f.py', '')], 2, new RegExp(`^vouchbox: f\\.py .*empty.* \\(invalid_request, ${request}\n$`)],
+        [[file, '--limit', 'mem_mb=0'], 2, /^vouchbox: --limit mem_mb must be greater than 0 /],
+        [[file, '--env', 'PATH=1'], 2, /^vouchbox: --env PATH is the same in every cell /],
+        [
+          [file, '--label', 'a', '--label', '\u001b[2J'],
+          2,
+          /^vouchbox: --label \S+\[2J must be text without control characters /,
+        ],
+        [[file, '--sign-labels'], 2, /^vouchbox: --sign-labels must be left out: there are no labels /],
+        [[file, '--', 'a', 'x'.repeat(5000)], 2, /^vouchbox: argument 2 is 5000 bytes /],
+        [
+          [file, '--language', 'JavaScript'],
+          2,
+          /^vouchbox: --language "JavaScript" .*; this service has python, .*; try --language node\n$/,
+        ],
+        [
+          [program('f.rb', '1')],
+          125,
+          /^vouchbox: --language ruby is not available .*; `vouchbox packs build ruby`, as root on the host of the service, /,
+        ],
+        [[file, '--runtime', 'none'], 125, /^vouchbox: --runtime "none" .*; it has system.* \(runtime_unavailable, /],
+        [
+          [file, '--minimum-isolation', 'hardware-vm'],
+          125,
+          new RegExp(`^vouchbox: --minimum-isolation hardware-vm .* \\(minimum_isolation_unsatisfied, ${request}\n$`),
+        ],
+      ];
+      for (const [words, code, stderr] of cases) {
+        expect(await run(...words)).toMatchObject({ code, stderr: expect.stringMatching(stderr) });
+      }
+    },
+  );
 
   test('says what to do about a key that the service refuses', async () => {
     const { code, stderr } = await run(program('g.sh', 'true'), '--key', 'unknown');
@@ -394,7 +399,7 @@ describe('vouchbox run', () => {
     expect([code, stderr.length > 0]).toEqual([2, true]);
   });
 
-  test('says that a service cannot be reached', async () => {
+  slowTest('says that a service cannot be reached', async () => {
     const nobody = createServer().listen(0, '127.0.0.1');
     await once(nobody, 'listening');
     const { port } = nobody.address() as AddressInfo;
@@ -407,13 +412,13 @@ describe('vouchbox run', () => {
     );
   });
 
-  test('recommends http:// if the service behind an https:// address speaks no TLS', async () => {
+  slowTest('recommends http:// if the service at an https:// address speaks no TLS', async () => {
     const env = { SERVICE_URL: rig().service.url.replace('http:', 'https:'), SERVICE_KEY: 'k' };
     const { code, stderr } = await vouchbox(['run', program('h.sh', 'true')], { cwd: scratch, env });
     expect([code, stderr]).toEqual([125, expect.stringMatching(/: nothing speaks TLS there; try http:.*\n$/)]);
   });
 
-  test('recommends to bring up the loopback interface if it is down', async () => {
+  slowTest('recommends bringing up the loopback interface if it is down', async () => {
     const env = { SERVICE_URL: 'http://127.0.0.1:8080', SERVICE_KEY: 'k' };
     const { code, stderr } = await vouchbox(['run', program('h.sh', 'true')], {
       cwd: scratch,
@@ -435,7 +440,7 @@ describe('vouchbox run', () => {
     ]);
   });
 
-  test('starts its own service if none is named, and removes everything of that service afterwards', async () => {
+  slowTest('starts its own service if none is named, and removes everything that this service made', async () => {
     const env = { SERVICE_PROVIDER: 'namespace', TMPDIR: scratch };
     const words = ['run', program('i.py', 'print("own")')];
     const quiet = await vouchbox(words, { cwd: scratch, env });
@@ -449,11 +454,11 @@ describe('vouchbox run', () => {
     expect(existsSync(scratch) && readFileSync(join(scratch, 'i.py'), 'utf8')).toBe('print("own")');
   });
 
-  test.each(['namespace', 'gvisor'])(
+  slowTest.each(['namespace', 'gvisor'])(
     'runs a program in the class %s on a host that hides a part of /usr',
     async (name) => {
-      // Hides a directory as a systemd unit with InaccessiblePaths= does. In a user namespace, such a mount must keep
-      // all of these flags.
+      // Hides a directory in the same way as a systemd unit with InaccessiblePaths=. In a user namespace, such a mount
+      // must keep all of these flags.
       const hide = 'mount -t tmpfs -o ro,nosuid,nodev,noexec,mode=000 hidden /usr/src && exec "$@"';
       const within = ['unshare', '--mount', 'sh', '-c', hide, 'sh'];
       const env = { SERVICE_PROVIDER: name, TMPDIR: scratch };
@@ -462,7 +467,7 @@ describe('vouchbox run', () => {
     },
   );
 
-  test('removes everything of its own service when it is interrupted before the program runs', async () => {
+  slowTest('removes everything that its own service made if it is interrupted before the program runs', async () => {
     const own = mkdtempSync(join(scratch, 'own-'));
     const env = { SERVICE_PROVIDER: 'namespace', TMPDIR: own };
     const file = program('k.sh', 'sleep 300');
@@ -483,7 +488,7 @@ describe('vouchbox jobs', () => {
     expect(JSON.parse(stdout).map((job: { labels: string[] }) => job.labels)).toEqual([[label, 'other']]);
   });
 
-  test('lists, shows and cancels jobs', async () => {
+  slowTest('lists, shows and cancels jobs', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'exit 3' });
     const listed = await vouchbox(['jobs', 'list', '--limit', '1'], toService());
     expect(listed.stdout).toMatch(new RegExp(`^job_id +status .*\\n${job_id} +failed +bash .* 3 +- +exit 3\\n$`));
@@ -514,7 +519,7 @@ describe('vouchbox jobs', () => {
       ['jobs', '--urll', 'x'],
       /^vouchbox: unknown option '--urll'\n.*--url\?.*\n\(vouchbox jobs list --help lists its options\)\n$/,
     ],
-  ])('with wrong usage, as %j, exits with 2 and a message that says what is right', async (words, stderr) => {
+  ])('with wrong usage such as %j exits with 2 and says what would be right', async (words, stderr) => {
     const ended = await vouchbox(words, toService());
     expect(ended).toMatchObject({ code: 2, stdout: '' });
     expect(ended.stderr).toMatch(stderr);

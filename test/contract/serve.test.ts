@@ -1,4 +1,5 @@
-/** `vouchbox serve` as a process: how it starts, refuses to start and stops, and what its next start does. */
+/** `vouchbox serve` as a process: how it starts, refuses to start and stops, and what the next start does. */
+
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -20,6 +21,7 @@ import { createServiceClient } from '@vouchbox/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openTokenIssuer } from '../rig/access-tokens.ts';
 import { Command, vouchbox } from '../rig/command.ts';
+import { slowTest } from '../rig/form.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
 import { Rig, type RigSettings } from '../rig/rig.ts';
 
@@ -40,7 +42,7 @@ const settingsFor = (dataDir: string) => ({
   SERVICE_DRAIN_SECONDS: '0.5',
   SERVICE_LOG_LEVEL: 'silent',
 });
-/** The timeout of polls, which may take long if the host does other work. */
+/** The timeout for polls. They may take long if the host does other work. */
 const soon = { timeout: 20_000 };
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } };
 
@@ -50,7 +52,7 @@ async function serving(dataDir: string, env: Record<string, string> = {}, within
   return { command, url, client: createServiceClient({ baseUrl: url, apiKey: 'key-of-alpha' }) };
 }
 
-/** Runs the next service of a data directory in this process, and requires that this service leaves nothing behind. */
+/** Runs the next service on a data directory, in this process, and requires that this service leaves nothing behind. */
 async function nextService(
   dataDir: string,
   use: (client: ReturnType<typeof createServiceClient>) => Promise<void>,
@@ -88,7 +90,7 @@ describe('one process', { tags: ['OPER-04'] }, () => {
         PATH: `${older()}:${process.env['PATH']}`,
         SERVICE_PORT: '1',
         SERVICE_LOG_LEVEL: 'info',
-        // No cell is parked, because a parked cell would be another process.
+        // No cell is parked: a parked cell would be another process.
         SERVICE_PARKED_MB_MAX: '0',
         SERVICE_JWT_ISSUER: settings['jwt-issuer'] ?? '',
         SERVICE_JWT_AUDIENCE: settings['jwt-audience'] ?? '',
@@ -103,11 +105,11 @@ describe('one process', { tags: ['OPER-04'] }, () => {
   });
   const client = () => createServiceClient({ baseUrl: url, apiKey: 'key-of-alpha' });
 
-  test('takes each setting as a flag, which wins over the environment', async () => {
+  test('accepts each setting as a flag, and a flag wins over the environment', async () => {
     expect((await client().capabilities()).isolation_class).toBe('none');
   });
 
-  test('ignores SIGUSR1 and SIGUSR2, and opens no inspector of Node', async () => {
+  test('ignores SIGUSR1 and SIGUSR2, and does not open Node’s inspector', async () => {
     for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) {
       command.kill(signal);
       expect((await client().health()).status).toBe('ok');
@@ -115,7 +117,7 @@ describe('one process', { tags: ['OPER-04'] }, () => {
     expect(command.stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'))).toEqual([]);
   });
 
-  test('reads the keys of the token issuer again on SIGHUP, and keeps the earlier keys if it cannot read them', async () => {
+  test('reads the token issuer’s keys again on SIGHUP, and keeps the earlier keys if it cannot read the new ones', async () => {
     const headers = { authorization: `Bearer ${await issuer.token()}` };
     const answered = async () => (await fetch(`${url}/v1/whoami`, { headers })).status;
     expect(await answered()).toBe(200);
@@ -140,7 +142,7 @@ describe('one process', { tags: ['OPER-04'] }, () => {
 });
 
 describe('a request to stop', () => {
-  test('SIGTERM lets jobs run for the drain time, records those that it ends, and exits with 0', async () => {
+  slowTest('SIGTERM lets jobs run for the drain time, records the jobs that it ends, and exits with 0', async () => {
     const dataDir = freshDirectory();
     const { command, url, client } = await serving(dataDir);
     await using _command = command;
@@ -157,7 +159,7 @@ describe('a request to stop', () => {
     });
   });
 
-  test('SIGINT exits with 0', async () => {
+  slowTest('SIGINT exits with 0', async () => {
     const dataDir = freshDirectory();
     const { command } = await serving(dataDir);
     await using _command = command;
@@ -179,18 +181,22 @@ describe('a request to stop', () => {
     );
   });
 
-  test('a second SIGINT ends the service at once, without waiting for its jobs', { tags: ['OPER-04'] }, async () => {
-    const { command, client } = await serving(freshDirectory(), { SERVICE_DRAIN_SECONDS: '300' });
-    await using _command = command;
-    await startedJob(client);
-    command.kill('SIGINT');
-    await expect.poll(async () => (await client.readiness()).status, soon).toBe('unready');
-    command.kill('SIGINT');
-    expect((await command.ended()).code).toBe(130);
-  });
+  slowTest(
+    'a second SIGINT ends the service at once, without waiting for its jobs',
+    { tags: ['OPER-04'] },
+    async () => {
+      const { command, client } = await serving(freshDirectory(), { SERVICE_DRAIN_SECONDS: '300' });
+      await using _command = command;
+      await startedJob(client);
+      command.kill('SIGINT');
+      await expect.poll(async () => (await client.readiness()).status, soon).toBe('unready');
+      command.kill('SIGINT');
+      expect((await command.ended()).code).toBe(130);
+    },
+  );
 });
 
-test("two services in different mount namespaces with the same data path do not touch each other's jobs", {
+test("two services with the same data path in different mount namespaces do not touch each other's jobs", {
   tags: ['OPER-01'],
 }, async () => {
   const [dataDir, other] = [freshDirectory(), freshDirectory()];
@@ -215,22 +221,26 @@ test("two services in different mount namespaces with the same data path do not 
   expect((await first.client.readiness()).status).toBe('ready');
 });
 
-test('a service makes its files inaccessible to other users even if its umask is 0', {
-  tags: ['OPER-02'],
-}, async () => {
-  const dataDir = freshDirectory();
-  const { command, client } = await serving(dataDir, {}, ['sh', '-c', 'umask 0; exec "$@"', 'sh']);
-  await using _command = command;
-  await client.waitForResult((await client.submit({ language: 'bash', code: 'echo ran' })).job_id);
-  const modes = readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).map((name) => {
-    const facts = statSync(join(dataDir, name));
-    return [name, facts.mode & 0o077];
-  });
-  expect(modes.length).toBeGreaterThan(6);
-  expect(modes.filter(([, rights]) => rights !== 0)).toEqual([]);
-});
+slowTest(
+  'a service makes its files inaccessible to other users even if its umask is 0',
+  {
+    tags: ['OPER-02'],
+  },
+  async () => {
+    const dataDir = freshDirectory();
+    const { command, client } = await serving(dataDir, {}, ['sh', '-c', 'umask 0; exec "$@"', 'sh']);
+    await using _command = command;
+    await client.waitForResult((await client.submit({ language: 'bash', code: 'echo ran' })).job_id);
+    const modes = readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).map((name) => {
+      const facts = statSync(join(dataDir, name));
+      return [name, facts.mode & 0o077];
+    });
+    expect(modes.length).toBeGreaterThan(6);
+    expect(modes.filter(([, rights]) => rights !== 0)).toEqual([]);
+  },
+);
 
-test('after a crash running jobs end as errors, queued jobs run, and no cell of the old service is left', {
+test('after a crash, running jobs end as errors, queued jobs run, and no cell of the old service is left', {
   tags: ['What-3a', 'Receipt-19', 'States-2', 'RST-03'],
 }, async () => {
   const dataDir = freshDirectory();
@@ -241,7 +251,7 @@ test('after a crash running jobs end as errors, queued jobs run, and no cell of 
   first.command.kill('SIGKILL');
   await first.command.ended();
 
-  // The second service announces itself on the host, and removes what the killed service announced.
+  // The second service announces itself on the host, and removes the killed service's announcement.
   const second = await serving(dataDir);
   await using _second = second.command;
   const detail = await second.client.detail(running);
@@ -278,11 +288,11 @@ test('after a crash running jobs end as errors, queued jobs run, and no cell of 
   expect(leftoversOf(dataDir)).toEqual([]);
 });
 
-test('a service whose runtime is missing refuses jobs with 503, and runs the accepted ones when it is back', {
+test('a service without its runtime refuses jobs with 503, and runs the accepted jobs when the runtime is back', {
   tags: ['Endpoints-4', 'Submit-6d', 'Errors-20'],
 }, async () => {
   const ownMounts = ['unshare', '--mount', '--propagation', 'private'];
-  // crun is started for each cell, so removing it prevents every cell.
+  // crun is started for each cell, so without crun there are no cells.
   const environment = { SERVICE_NAMESPACE_LAUNCHER: 'crun' };
   const { command, client, url } = await serving(freshDirectory(), environment, ownMounts);
   await using _command = command;
@@ -316,39 +326,43 @@ test('a service whose runtime is missing refuses jobs with 503, and runs the acc
   expect(events).toEqual(['queued', 'started', 'stdout', 'finished']);
 });
 
-test('a queued job that needs more than the restarted service allows ends with the status error, and claims nothing about a cell', {
-  tags: ['Detail-11', 'Detail-12', 'Receipt-10', 'States-1f'],
-}, async () => {
-  const dataDir = freshDirectory();
-  const first = await serving(dataDir);
-  await using _first = first.command;
-  await startedJob(first.client);
-  const { job_id } = await first.client.submit({ language: 'bash', code: 'echo ran', limits: { mem_mb: 256 } });
-  first.command.kill('SIGTERM');
-  await first.command.ended();
+slowTest(
+  'a queued job that needs more than the restarted service allows ends with status error, and claims nothing about a cell',
+  {
+    tags: ['Detail-11', 'Detail-12', 'Receipt-10', 'States-1f'],
+  },
+  async () => {
+    const dataDir = freshDirectory();
+    const first = await serving(dataDir);
+    await using _first = first.command;
+    await startedJob(first.client);
+    const { job_id } = await first.client.submit({ language: 'bash', code: 'echo ran', limits: { mem_mb: 256 } });
+    first.command.kill('SIGTERM');
+    await first.command.ended();
 
-  const check = async (next: typeof first.client) => {
-    await next.waitForResult(job_id);
-    const detail = await next.detail(job_id);
-    const noLimits = { wall_seconds: null, cpu_seconds: null, mem_mb: null, max_pids: null, max_file_mb: null };
-    const claims = { networking: null, network_allowed: null, private_rootfs: false, dedicated_bootstrap: false };
-    expect(detail).toMatchObject({
-      status: 'error',
-      terminal_reason: 'bootstrap_failed',
-      exit_code: null,
-      started_at: null,
-      bootstrap_ready: false,
-      effective_spec: { isolation_class: null, limits: noLimits },
-      seccomp: null,
-      ...claims,
-    });
-    expect(detail.receipt).toMatchObject({ bootstrap_ready: false, isolation_class: null, ...claims });
-    expect(Object.values(detail.limit_enforcement ?? {})).toEqual([false, false, false, false, false]);
-    const events = await Array.fromAsync(next.events(job_id), ({ kind }) => kind);
-    expect(events).toEqual(['queued', 'violation', 'finished']);
-  };
-  await nextService(dataDir, check, { 'concurrent-mem-mb-max': '128' });
-});
+    const check = async (next: typeof first.client) => {
+      await next.waitForResult(job_id);
+      const detail = await next.detail(job_id);
+      const noLimits = { wall_seconds: null, cpu_seconds: null, mem_mb: null, max_pids: null, max_file_mb: null };
+      const claims = { networking: null, network_allowed: null, private_rootfs: false, dedicated_bootstrap: false };
+      expect(detail).toMatchObject({
+        status: 'error',
+        terminal_reason: 'bootstrap_failed',
+        exit_code: null,
+        started_at: null,
+        bootstrap_ready: false,
+        effective_spec: { isolation_class: null, limits: noLimits },
+        seccomp: null,
+        ...claims,
+      });
+      expect(detail.receipt).toMatchObject({ bootstrap_ready: false, isolation_class: null, ...claims });
+      expect(Object.values(detail.limit_enforcement ?? {})).toEqual([false, false, false, false, false]);
+      const events = await Array.fromAsync(next.events(job_id), ({ kind }) => kind);
+      expect(events).toEqual(['queued', 'violation', 'finished']);
+    };
+    await nextService(dataDir, check, { 'concurrent-mem-mb-max': '128' });
+  },
+);
 
 describe('a failed start prints one clear line and exits with 1', () => {
   async function expectLine(env: Record<string, string>, line: RegExp, within: string[] = []): Promise<void> {
@@ -390,7 +404,7 @@ describe('a failed start prints one clear line and exits with 1', () => {
     await expectLine({ ...settingsFor(freshDirectory()), SERVICE_DATABASE_URL: `sqlite:${file}` }, /^vouchbox: /);
   });
 
-  test('a store that another service holds', async () => {
+  slowTest('a store that another service holds', async () => {
     const dataDir = freshDirectory();
     const { command } = await serving(dataDir, { SERVICE_PROVIDER: 'subprocess' });
     await using _command = command;
@@ -414,10 +428,10 @@ describe('a failed start prints one clear line and exits with 1', () => {
     await expectLine(settings, /^vouchbox: .*namespace.*vouchbox doctor/, within);
   });
 
-  test('a host on which nothing can isolate programs, with three remedies', async () => {
+  slowTest('a host on which nothing can isolate programs, with three remedies', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'svc-serve-nobody-'));
     chownSync(dataDir, 65534, 65534);
-    // An ordinary user needs only user namespaces: here the kernel seems to allow none.
+    // An ordinary user needs only user namespaces. Here the kernel seems to allow none.
     const refusal = join(dataDir, 'refusal');
     writeFileSync(refusal, '0\n');
     const become = 'exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"';

@@ -1,9 +1,10 @@
-/** Spec § Sessions: each step begins with the variables and files that the step before left. */
+/** Spec § Sessions: each step begins with the variables and files that the previous step left. */
 
 import { sha256Hex } from '@vouchbox/evidence';
 import type { JobSubmission } from '@vouchbox/protocol';
 import { openCredentials } from '@vouchbox/server';
 import { describe, expect, test } from 'vitest';
+import { slowTest } from '../rig/form.ts';
 import { type Answer, Rig, useRig } from '../rig/rig.ts';
 
 const rig = useRig();
@@ -14,7 +15,7 @@ const step = (name: string, after: string | null, code = 'x = 1', more: object =
 let count = 0;
 const fresh = () => `session.${++count}`;
 
-/** Runs steps of one session, and returns what they left. */
+/** Runs steps in one session, and returns the state that they left. */
 async function steps(codes: readonly string[], language = 'python', to: Rig = rig()) {
   const session = await to.alpha.client.session(fresh(), { language });
   const results = [];
@@ -63,17 +64,21 @@ const JAVASCRIPT = [
 describe.each(['namespace', 'gvisor', 'subprocess'])('in the class of %s', (provider) => {
   const own = useRig({ provider });
 
-  test('20 steps in Python leave the same state as one program of their code', { tags: ['Sessions-4'] }, async () => {
-    const bare = await own().run({ language: 'python', code: PYTHON.join('\n') });
-    const { results, last } = await steps(PYTHON, 'python', own());
-    expect(bare.result.stderr).toBe('');
-    expect(results.map(({ stderr, moved }) => [stderr, moved])).toEqual(PYTHON.map(() => ['', true]));
-    expect(last.stdout).toBe(bare.result.stdout);
-    expect(last.kept?.not_kept).toEqual([]);
-    expect(last.receipt.code_sha256).toBe(sha256Hex(PYTHON.at(-1) as string));
-  });
+  slowTest(
+    '20 steps in Python leave the same state as one program with their code',
+    { tags: ['Sessions-4'] },
+    async () => {
+      const bare = await own().run({ language: 'python', code: PYTHON.join('\n') });
+      const { results, last } = await steps(PYTHON, 'python', own());
+      expect(bare.result.stderr).toBe('');
+      expect(results.map(({ stderr, moved }) => [stderr, moved])).toEqual(PYTHON.map(() => ['', true]));
+      expect(last.stdout).toBe(bare.result.stdout);
+      expect(last.kept?.not_kept).toEqual([]);
+      expect(last.receipt.code_sha256).toBe(sha256Hex(PYTHON.at(-1) as string));
+    },
+  );
 
-  test('20 steps in JavaScript leave the same state as one program of their code', {
+  test('20 steps in JavaScript leave the same state as one program with their code', {
     tags: ['Sessions-5'],
   }, async () => {
     const imports = /import fs from "node:fs"; /g;
@@ -85,7 +90,7 @@ describe.each(['namespace', 'gvisor', 'subprocess'])('in the class of %s', (prov
     expect(last.stdout).toBe(bare.result.stdout);
   });
 
-  test('steps in bash keep files, their modes and links', { tags: ['Sessions-3'] }, async () => {
+  test('steps in bash keep files, file modes and links', { tags: ['Sessions-3'] }, async () => {
     const { last, results } = await steps(
       [
         'mkdir -p deep/er; printf "a\\0b" > "deep/er/ü %"; chmod 640 "deep/er/ü %"; ln -s deep/er link; printf x > output/o',
@@ -100,7 +105,7 @@ describe.each(['namespace', 'gvisor', 'subprocess'])('in the class of %s', (prov
     expect(results[1]?.kept?.not_kept).toEqual([{ kind: 'file', name: 'pipe', reason }]);
   });
 
-  test('a step has its own limits and arguments, and its traceback shows which code is of an earlier step', async () => {
+  test('a step has its own limits and arguments, and its traceback shows which code comes from an earlier step', async () => {
     const { session } = await steps(['globalThis.a = 1'], 'node', own());
     const code = 'console.log(a, process.argv.slice(2), require.main === module, __filename.endsWith("/main.cjs"))';
     const ran = await session.run(code, { limits: { mem_mb: 400 }, args: ['b'] });
@@ -128,7 +133,7 @@ describe('a step', () => {
     expect(node.last.kept?.globals).toBe(1);
   });
 
-  test('keeps no environment variables, arguments or standard input for the next step', {
+  test('does not pass environment variables, arguments or standard input on to the next step', {
     tags: ['Sessions-7'],
   }, async () => {
     const { session } = await steps([]);
@@ -137,7 +142,7 @@ describe('a step', () => {
     expect(ran.stdout).toBe('None [] \n');
   });
 
-  test.each([
+  slowTest.each([
     ['an exception', 'a = 2\nraise ValueError'],
     ['an exit code', 'import sys\na = 2\nsys.exit(3)'],
     ['a signal', 'import os\na = 2\nos.kill(os.getpid(), 9)'],
@@ -168,7 +173,7 @@ describe('a step', () => {
     ],
     ['a child that ends by itself', 'import os, sys\na = 2\nif os.fork() == 0:\n    a = 3\n    sys.exit()\nos.wait()'],
     ['a main that it replaced', 'import sys\na = 2\nsys.modules["__main__"] = None'],
-  ])('that ends with %s keeps the state that it has at the very end', { tags: ['Sessions-4'] }, async (_, code) => {
+  ])('that ends with %s keeps the state from its very end', { tags: ['Sessions-4'] }, async (_, code) => {
     const { session } = await steps(['a = 1']);
     expect(await session.run(code)).toMatchObject({ stderr: '', moved: true });
     expect((await session.run('print(a)')).stdout).toBe('2\n');
@@ -179,7 +184,7 @@ describe('a step', () => {
     ['a broken pickle', 'b"session state 1 python\\nvalues 9\\nnonsense"', 'cannot be loaded'],
     ['a path outside', 'b"session state 1 python\\nfile 644 1 ..%2Fescape\\nx"', 'cannot be loaded'],
   ])(
-    'whose program wrote %s as its state makes the next step fail',
+    'makes the next step fail if its program wrote %s as its state',
     { tags: ['Sessions-8'] },
     async (_, bytes, told) => {
       const { session } = await steps(['a = 1']);
@@ -191,7 +196,7 @@ describe('a step', () => {
   );
 
   test.each(['os.symlink("/etc/passwd", state)', 'os.mkfifo(state)', 'os.mkdir(state)'])(
-    'whose program put something other than a file in place of its state, by %s, changes nothing in the session',
+    'whose program replaced its state with something other than a file, by %s, changes nothing in the session',
     { tags: ['Sessions-8'] },
     async (left) => {
       const { session } = await steps(['a = 1']);
@@ -201,7 +206,7 @@ describe('a step', () => {
     },
   );
 
-  test('may name any inputs and outputs except the files in which the session stores its state', {
+  test('may name any inputs and outputs except the files that hold the session’s state', {
     tags: ['Sessions-2'],
   }, async () => {
     const named = { path: 'input/.session/step.py', content_base64: '' };
@@ -265,7 +270,7 @@ describe('a session', () => {
     expect([one.status, two.status, two.json.job_id]).toEqual([201, 201, one.json.job_id]);
   });
 
-  test('belongs only to its principal, is listed and is removed', {
+  test('belongs only to its principal, and can be listed and removed', {
     tags: ['Sessions-1', 'Sessions-10'],
   }, async () => {
     await using operator = await openCredentials({ dataDir: rig().dataDir });
@@ -295,7 +300,7 @@ describe('a session', () => {
     expect((await session.run('print("a" in globals())')).stdout).toBe('False\n');
   });
 
-  test('that was removed, or began anew, during a step is reported in the result of that step', async () => {
+  test('is reported in a step’s result if it was removed or began anew during that step', async () => {
     const { session, last } = await steps(['a = 1']);
     const { name } = session;
     const remove = async () => void (await rig().alpha.client.removeSession(name));
@@ -316,7 +321,7 @@ describe('a session', () => {
     expect((await (await rig().alpha.client.session(name)).run('print(b)')).stdout).toBe('1\n');
   });
 
-  test('is unchanged after the service stopped during a step', { tags: ['Sessions-8'] }, async () => {
+  slowTest('is unchanged after the service has stopped during a step', { tags: ['Sessions-8'] }, async () => {
     const first = await Rig.start({ provider: 'namespace', 'drain-seconds': '0' });
     const { session } = await steps(['a = 1'], 'python', first);
     const { json } = await first.post(step(session.name, session.lastJob, 'a = 2\nimport time; time.sleep(60)'));

@@ -1,7 +1,7 @@
-/** The header `testlib.h` of the pack `c`. Each case runs a checker, validator or interactor, with its exit code. */
-import { describe, expect, test } from 'vitest';
+/** The header `testlib.h` in the pack `c`. Each case runs a checker, validator or interactor and expects an exit code. */
+import { describe, expect } from 'vitest';
 import { shippedPacks } from '../../packages/server/src/sandbox/packs/shipped-packs.fixture.ts';
-import { hasEveryPack } from '../rig/form.ts';
+import { hasEveryPack, slowTest } from '../rig/form.ts';
 import { useRig } from '../rig/rig.ts';
 
 const { packs } = await shippedPacks(['c']);
@@ -54,7 +54,7 @@ const CASES: readonly Case[] = [
   { as: 'interact', input: '7', output: '', answer: '', code: 8, says: /^unexpected eof/ },
 ];
 
-/** Runs each case in a process of its own, with its files, and prints how it ended. */
+/** Runs each case in its own process, with its files, and prints how that process ended. */
 const PROGRAM = `#include "testlib.h"
 #include <bits/stdc++.h>
 #include <sys/wait.h>
@@ -121,7 +121,7 @@ int main() {
 
 describe.each(hasEveryPack ? ['namespace', 'gvisor'] : ['namespace'])('in the class of %s', (provider) => {
   const rig = useRig({ 'runtime-packs-dir': packs, provider });
-  test('checkers, validators and interactors exit with the same codes as with the original testlib.h', async () => {
+  slowTest('checkers, validators and interactors exit with the same codes as with the original testlib.h', async () => {
     const limits = { cpu_seconds: 60, wall_seconds: 120, mem_mb: 1024 };
     const files = {
       cases: CASES.map(({ as, input, output = '', answer = '' }) => `${as}\0${input}\0${output}\0${answer}\0`).join(''),

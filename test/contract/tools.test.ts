@@ -1,7 +1,9 @@
 /** Spec § Tools: a program calls tools, and whoever submitted the job answers. */
+
 import type { JobEvent, JobSubmission, Tool } from '@vouchbox/protocol';
 import { openCredentials } from '@vouchbox/server';
 import { describe, expect, test, vi } from 'vitest';
+import { slowTest } from '../rig/form.ts';
 import { type Answer, type Rig, useRig } from '../rig/rig.ts';
 import { callingPython, openCalls } from '../rig/tool-programs.ts';
 
@@ -31,32 +33,36 @@ const dataOf = (events: readonly JobEvent[], kind: string) =>
 describe.each(['namespace', 'gvisor', 'subprocess'] as const)('with cells of %s', (provider) => {
   const rig = useRig({ provider, concurrency: '2' });
 
-  test("a program gets the caller's answer, and call and answer are events", {
-    tags: ['Tools-1', 'Tools-5', 'Tools-6', 'Tools-7', 'Tools-12', 'Events-4i'],
-  }, async () => {
-    const job_id = await submitted(rig(), callingPython('print(call("search", query="q")); print(call("search"))'));
-    const [first] = await openCalls(rig(), job_id);
-    expect(first).toMatchObject({ tool: 'search', arguments: { query: 'q' } });
-    const taken = await answer(rig(), job_id, first?.seq ?? 0, { result: { found: [1, null, 'é'] } });
-    expect([taken.status, taken.json]).toMatchObject([200, { call_seq: first?.seq, replayed: false }]);
-    const [second] = await openCalls(rig(), job_id, first?.seq);
-    await answer(rig(), job_id, second?.seq ?? 0, { error: 'there is none' });
-    const { result, events, detail } = await rig().ended(job_id);
-    expect(result.stdout).toBe(
-      "{'call': 1, 'result': {'found': [1, None, 'é']}}\n{'call': 2, 'error': 'there is none'}\n",
-    );
-    expect(dataOf(events, 'tool_call')).toEqual([
-      { call: 1, tool: 'search', arguments: { query: 'q' } },
-      { call: 2, tool: 'search', arguments: {} },
-    ]);
-    const [{ principal }] = dataOf(events, 'tool_result') as [{ principal: string }];
-    expect(dataOf(events, 'tool_result')).toMatchObject([
-      { call_seq: first?.seq, result: { found: [1, null, 'é'] }, principal },
-      { call_seq: second?.seq, error: 'there is none', principal },
-    ]);
-    expect(detail.requested_spec.tools?.answered_by).toEqual([principal]);
-    expect(detail.networking).toBe(provider === 'subprocess' ? 'host' : 'disabled');
-  });
+  slowTest(
+    "a program gets the caller's answer, and both the call and the answer are events",
+    {
+      tags: ['Tools-1', 'Tools-5', 'Tools-6', 'Tools-7', 'Tools-12', 'Events-4i'],
+    },
+    async () => {
+      const job_id = await submitted(rig(), callingPython('print(call("search", query="q")); print(call("search"))'));
+      const [first] = await openCalls(rig(), job_id);
+      expect(first).toMatchObject({ tool: 'search', arguments: { query: 'q' } });
+      const taken = await answer(rig(), job_id, first?.seq ?? 0, { result: { found: [1, null, 'é'] } });
+      expect([taken.status, taken.json]).toMatchObject([200, { call_seq: first?.seq, replayed: false }]);
+      const [second] = await openCalls(rig(), job_id, first?.seq);
+      await answer(rig(), job_id, second?.seq ?? 0, { error: 'there is none' });
+      const { result, events, detail } = await rig().ended(job_id);
+      expect(result.stdout).toBe(
+        "{'call': 1, 'result': {'found': [1, None, 'é']}}\n{'call': 2, 'error': 'there is none'}\n",
+      );
+      expect(dataOf(events, 'tool_call')).toEqual([
+        { call: 1, tool: 'search', arguments: { query: 'q' } },
+        { call: 2, tool: 'search', arguments: {} },
+      ]);
+      const [{ principal }] = dataOf(events, 'tool_result') as [{ principal: string }];
+      expect(dataOf(events, 'tool_result')).toMatchObject([
+        { call_seq: first?.seq, result: { found: [1, null, 'é'] }, principal },
+        { call_seq: second?.seq, error: 'there is none', principal },
+      ]);
+      expect(detail.requested_spec.tools?.answered_by).toEqual([principal]);
+      expect(detail.networking).toBe(provider === 'subprocess' ? 'host' : 'disabled');
+    },
+  );
 
   test('a program without tools has no file descriptor for calls', { tags: ['Tools-12'] }, async () => {
     const code = 'import os; print([fd for fd in os.listdir("/proc/self/fd") if fd in ("30", "31")])';
@@ -107,7 +113,7 @@ describe('a submission', () => {
     expect(await refused(changes)).toBe(problem);
   });
 
-  test('has its tools in requested_spec, and their limits, lowered to the ceilings, in the receipt', {
+  test('has its tools in requested_spec; the receipt has their limits, lowered to the ceilings', {
     tags: ['Tools-2', 'Tools-3', 'Tools-4'],
   }, async () => {
     const tools: Tool[] = [
@@ -126,7 +132,7 @@ describe('a submission', () => {
     expect(other.detail.receipt).not.toMatchObject({ policy_sha256 });
   });
 
-  test('under a used idempotency key is refused if its tools differ', async () => {
+  test('is refused under a used idempotency key if its tools differ', async () => {
     const { client } = rig().alpha;
     const options = { idempotencyKey: 'tools' };
     await client.submit(callingPython('print(1)'), options);
@@ -141,7 +147,7 @@ describe('an answer', () => {
   const waiting = (more: Partial<JobSubmission> = {}) =>
     submitted(rig(), callingPython('print(call("search", q=1)); told()', more));
 
-  test('is accepted once; afterwards the same answer succeeds again and a different one is refused', {
+  test('is accepted once; afterwards, the same answer succeeds again but a different one is refused', {
     tags: ['Tools-6', 'Errors-11a'],
   }, async () => {
     const job_id = await waiting();
@@ -164,7 +170,7 @@ describe('an answer', () => {
     expect(refusalOf(await answer(rig(), job_id, 99, { result: 1 }))).toEqual([404, 'tool_call_not_found']);
   });
 
-  test('is accepted only from principals that the submission names and that may submit jobs', {
+  test('is accepted only from principals that are named in the submission and may submit jobs', {
     tags: ['Tools-7'],
   }, async () => {
     const job_id = await waiting({ tool_principals: ['helper'] });
@@ -186,7 +192,7 @@ describe('an answer', () => {
     expect(dataOf((await rig().ended(job_id)).events, 'tool_result')).toMatchObject([{ principal: 'helper' }]);
   });
 
-  test.each<[string, object | string, [number, string]]>([
+  slowTest.each<[string, object | string, [number, string]]>([
     ['nothing', {}, [400, 'invalid_request']],
     ['both a result and an error', { result: 1, error: 'e' }, [400, 'invalid_request']],
     ['an error that is no text', { error: 1 }, [400, 'invalid_request']],
@@ -207,7 +213,7 @@ describe('an answer', () => {
     await rig().alpha.client.cancel(job_id);
   });
 
-  test('that exceeds the size limit of bodies is refused, and the message states the size limit of answers', async () => {
+  test('that exceeds the size limit on bodies is refused, and the message states the size limit on answers', async () => {
     const job_id = await waiting();
     const [call] = await openCalls(rig(), job_id);
     const { json } = await answer(rig(), job_id, call?.seq ?? 0, { result: 'x'.repeat(2 * 1024 * 1024) });
@@ -254,7 +260,7 @@ describe('an answer', () => {
     expect(json).toEqual({ calls: [], next_cursor: null });
   });
 
-  test('must fit the schema of results, and the arguments of a call must fit the schema of arguments', {
+  test('must fit the result schema, and a call’s arguments must fit the argument schema', {
     tags: ['Tools-10'],
   }, async () => {
     const argumentsOf = {

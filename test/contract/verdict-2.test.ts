@@ -1,4 +1,5 @@
-/** Verdicts of version 2: the usage of each test, groups, points, repeated runs, and the refusal of forgeries. */
+/** Verdicts of version 2: each test's usage, groups, points, repeated runs, and forgeries that are refused. */
+
 import type { LimitsInput } from '@vouchbox/protocol';
 import {
   checkRecord,
@@ -18,6 +19,7 @@ import {
   problemsOf,
   verified,
 } from '../rig/drive-grading.ts';
+import { slowTest } from '../rig/form.ts';
 import { useRig } from '../rig/rig.ts';
 
 const rig = useRig({ 'attestation-mode': 'on' });
@@ -47,61 +49,69 @@ const PLAN: GradingPlan = {
   limits: { cpu_seconds: 2 },
 };
 
-test("the service's verdict of a grading verifies offline with the evidence of its jobs", {
-  tags: ['Gradings-2d', 'Gradings-14'],
-}, async () => {
-  const { client } = rig().alpha;
-  const plain = (given: { readonly text: string } | undefined) => given?.text ?? '';
-  const { tests, checker, validators, ...plan } = PLAN as Required<Pick<GradingPlan, 'tests'>> & GradingPlan;
-  const sent = tests.map((one) => ({
-    ...one,
-    stdin: plain(one.stdin as never),
-    expected: plain(one.expected as never),
-  }));
-  const { grading_id } = await client.submitGrading({
-    programs: [python('print(input())')],
-    tests: sent,
-    verdict: 'urn:svc:verdict:v2',
-    ...JSON.parse(JSON.stringify({ ...plan, checker, validators })),
-  });
-  const files = await filesOfGrading(client, grading_id);
-  expect(await problemsOf(client, files)).toEqual([]);
-  const said = JSON.parse(Buffer.from(files.verdict).toString());
-  expect(said).toMatchObject({ schema: 'urn:svc:verdict:v2', points: 2.5, points_max: 11 });
-  const [first] = files.jobs.keys();
-  const missing = { ...files, jobs: new Map([...files.jobs].filter(([id]) => id !== first)) };
-  expect(await problemsOf(client, missing)).not.toEqual([]);
-});
-
-test("the service's verdict verifies even if outputs are not text, or too large for the judge", {
-  tags: ['Gradings-2d'],
-}, async () => {
-  const { client } = rig().alpha;
-  const code = `import sys
-if sys.argv[1] == "bytes": sys.stdout.buffer.write(b"\\xff right")
-else: print("right " * (166000 if sys.argv[1] == "large" else 1))`;
-  const names = ['bytes', 'large', ...Array.from({ length: 7 }, (_, at) => `small ${at}`)];
-  const tests = names.map((name) => ({ name, args: [name], expected: 'right' }));
-  const checker = { ...python('import sys; sys.exit(42 if "right" in sys.stdin.read() else 43)'), codes: 'kattis' };
-  for (const [given, points] of [
-    [{ checker }, 9],
-    [{}, 7],
-  ] as const) {
-    const body = { programs: [python(code)], tests, verdict: 'urn:svc:verdict:v2', ...given } as const;
-    const { grading_id } = await client.submitGrading(JSON.parse(JSON.stringify(body)));
+slowTest(
+  "the service's verdict about a grading verifies offline with the evidence of the grading's jobs",
+  {
+    tags: ['Gradings-2d', 'Gradings-14'],
+  },
+  async () => {
+    const { client } = rig().alpha;
+    const plain = (given: { readonly text: string } | undefined) => given?.text ?? '';
+    const { tests, checker, validators, ...plan } = PLAN as Required<Pick<GradingPlan, 'tests'>> & GradingPlan;
+    const sent = tests.map((one) => ({
+      ...one,
+      stdin: plain(one.stdin as never),
+      expected: plain(one.expected as never),
+    }));
+    const { grading_id } = await client.submitGrading({
+      programs: [python('print(input())')],
+      tests: sent,
+      verdict: 'urn:svc:verdict:v2',
+      ...JSON.parse(JSON.stringify({ ...plan, checker, validators })),
+    });
     const files = await filesOfGrading(client, grading_id);
     expect(await problemsOf(client, files)).toEqual([]);
-    expect(JSON.parse(Buffer.from(files.verdict).toString()).points).toBe(points);
-  }
-});
+    const said = JSON.parse(Buffer.from(files.verdict).toString());
+    expect(said).toMatchObject({ schema: 'urn:svc:verdict:v2', points: 2.5, points_max: 11 });
+    const [first] = files.jobs.keys();
+    const missing = { ...files, jobs: new Map([...files.jobs].filter(([id]) => id !== first)) };
+    expect(await problemsOf(client, missing)).not.toEqual([]);
+  },
+);
+
+slowTest(
+  "the service's verdict verifies even if outputs are not text or are too large for the judge",
+  {
+    tags: ['Gradings-2d'],
+  },
+  async () => {
+    const { client } = rig().alpha;
+    const code = `import sys
+if sys.argv[1] == "bytes": sys.stdout.buffer.write(b"\\xff right")
+else: print("right " * (166000 if sys.argv[1] == "large" else 1))`;
+    const names = ['bytes', 'large', ...Array.from({ length: 7 }, (_, at) => `small ${at}`)];
+    const tests = names.map((name) => ({ name, args: [name], expected: 'right' }));
+    const checker = { ...python('import sys; sys.exit(42 if "right" in sys.stdin.read() else 43)'), codes: 'kattis' };
+    for (const [given, points] of [
+      [{ checker }, 9],
+      [{}, 7],
+    ] as const) {
+      const body = { programs: [python(code)], tests, verdict: 'urn:svc:verdict:v2', ...given } as const;
+      const { grading_id } = await client.submitGrading(JSON.parse(JSON.stringify(body)));
+      const files = await filesOfGrading(client, grading_id);
+      expect(await problemsOf(client, files)).toEqual([]);
+      expect(JSON.parse(Buffer.from(files.verdict).toString()).points).toBe(points);
+    }
+  },
+);
 
 const SMALL: GroupRecord = { name: 'small', score: 'sum', points: 0, after: [], stop: false };
 
-test('the interactor decides a test, and the verdict needs the evidence of both jobs of the pair', {
+test('the interactor decides a test, and the verdict needs the evidence of both jobs in the pair', {
   tags: ['Gradings-2e', 'Gradings-14'],
 }, async () => {
   const { client } = rig().alpha;
-  // The program must guess the number in the input, in at most as many steps as the expected output says.
+  // The program must guess the number in the input. The expected output is the most steps that it may take.
   const interactor = {
     ...python(`import sys
 secret, most = int(open(sys.argv[1]).read()), int(open(sys.argv[3]).read())
@@ -141,7 +151,7 @@ while True:
   expect(one).toMatchObject({ verdict: 'accepted', check: { exit_code: 0, codes: 'testlib' } });
   const pair = await client.detail(one.run.job_id);
   expect(pair.requested_spec.interaction?.peer).toBe(one.check.job_id);
-  // The evidence of the interactor is replaced by that of another test's interactor.
+  // Replaces the interactor's evidence with that of another test's interactor.
   const given = files.jobs.get(other.check.job_id);
   const swapped = new Map([...files.jobs].map(([id, job]) => [id, id === one.check.job_id && given ? given : job]));
   expect(await problemsOf(client, { ...files, jobs: swapped })).toContainEqual(expect.stringMatching(/^test 7/));
@@ -166,7 +176,7 @@ describe('a verdict', () => {
     driven = await driveGrading(rig().alpha.client, { plan: PLAN, program: python('print(input())') });
   });
 
-  test('has the verdict, the points, the group and the usage of each test', () => {
+  test('has each test’s verdict, points, group and usage', () => {
     const { verdict } = driven;
     expect(verdict).toMatchObject({ schema: 'urn:svc:verdict:v2', accepted: false, points: 2.5, points_max: 11 });
     expect(verdict.groups).toMatchObject([
@@ -183,7 +193,7 @@ describe('a verdict', () => {
     expect(run?.account).toBe('cell');
   });
 
-  test('verifies offline with the evidence of its jobs', async () => {
+  test('verifies offline with the evidence of the jobs that it names', async () => {
     const { exitCode, checks, facts } = await verified(rig().alpha.client, driven.files);
     expect([exitCode, checks.filter(({ isGood }) => !isGood)]).toEqual([0, []]);
     expect(checks.map(({ name }) => name)).toEqual([
@@ -200,7 +210,7 @@ describe('a verdict', () => {
     changed(0, (test) => ({ run: { ...(test.run as RunRecord), ...change } }));
   const other = (grading: Grading2) => grading.tests[1] as JudgedTest;
 
-  test.each<[what: string, forge: (grading: Grading2) => Grading2, names: RegExp]>([
+  slowTest.each<[what: string, forge: (grading: Grading2) => Grading2, names: RegExp]>([
     ['another processor time', run({ cpu_ms: 77_777 }), /test one: .*its time/],
     ['another end', run({ exit_code: 1 }), /test one: .*its end/],
     ['another input', changed(0, () => ({ stdin_sha256: 'a'.repeat(64) })), /test one: .*(another input)/],
@@ -230,18 +240,18 @@ describe('a verdict', () => {
     ['a run that was repeated without need', changed(0, ({ run }) => ({ starved: run })), /test one: .*without need/],
     ['a checker that is left out', changed(1, () => ({ check: null })), /words: two was judged without/],
     ['an output that is called cut', changed(0, () => ({ is_cut: true })), /words: one is accepted/],
-  ])('with %s is refused, and the message says where', async (_what, forge, names) => {
+  ])('with %s is refused, and the message names the place', async (_what, forge, names) => {
     const { client } = rig().alpha;
     const forged = await judgeGrading(client, forge(driven.grading), []);
     const problems = await problemsOf(client, { ...forged.files, jobs: driven.files.jobs });
     expect(problems.join('\n')).toMatch(names);
   });
 
-  test('that judged one test without the checker, or by another checker, is refused', async () => {
+  slowTest('is refused if one test was judged without the checker, or by another checker', async () => {
     const { client } = rig().alpha;
     const program = python('print(input())');
     const limits = PLAN.limits as LimitsInput;
-    // A text that is too long for the judge is compared by the comparer.
+    // The comparer compares a text that is too long for the judge.
     const plan = { tests: [{ name: 'four', stdin: text('1'), expected: text(`1${' '.repeat(1 << 20)}`) }], limits };
     const other = await driveGrading(client, { plan, program });
     const [compared] = other.grading.tests as [JudgedTest];
@@ -279,24 +289,27 @@ describe('a verdict', () => {
   });
 });
 
-test('a test that reached its wall limit with little CPU time is run again, and the verdict names both jobs', async () => {
-  const { client } = rig().alpha;
-  const plan: GradingPlan = { tests: [{ name: 'one' }], limits: { wall_seconds: 0.5 } };
-  const { verdict, files, grading } = await driveGrading(client, {
-    plan,
-    program: python('import time; time.sleep(60)'),
-  });
-  const [one] = verdict.tests;
-  expect(one).toMatchObject({ verdict: 'time_limit', run: { terminal_reason: 'wall_limit' } });
-  expect(one?.starved?.job_id).not.toBe(one?.run?.job_id);
-  expect((await verified(client, files)).exitCode).toBe(0);
-  const hidden = { ...grading, tests: grading.tests.map((test) => ({ ...test, starved: null })) };
-  const forged = await judgeGrading(client, hidden, []);
-  const problems = await problemsOf(client, { ...forged.files, jobs: files.jobs });
-  expect(problems).toMatchObject([expect.stringMatching(/^test one: .*was not repeated/)]);
-});
+slowTest(
+  'a test that reached its wall limit with little CPU time runs again, and the verdict names both jobs',
+  async () => {
+    const { client } = rig().alpha;
+    const plan: GradingPlan = { tests: [{ name: 'one' }], limits: { wall_seconds: 0.5 } };
+    const { verdict, files, grading } = await driveGrading(client, {
+      plan,
+      program: python('import time; time.sleep(60)'),
+    });
+    const [one] = verdict.tests;
+    expect(one).toMatchObject({ verdict: 'time_limit', run: { terminal_reason: 'wall_limit' } });
+    expect(one?.starved?.job_id).not.toBe(one?.run?.job_id);
+    expect((await verified(client, files)).exitCode).toBe(0);
+    const hidden = { ...grading, tests: grading.tests.map((test) => ({ ...test, starved: null })) };
+    const forged = await judgeGrading(client, hidden, []);
+    const problems = await problemsOf(client, { ...forged.files, jobs: files.jobs });
+    expect(problems).toMatchObject([expect.stringMatching(/^test one: .*was not repeated/)]);
+  },
+);
 
-test('large texts are compared in a separate job', async () => {
+slowTest('large texts are compared in a separate job', async () => {
   const { client } = rig().alpha;
   const words = 'word '.repeat(150_000);
   const tests = [
@@ -315,25 +328,28 @@ test('large texts are compared in a separate job', async () => {
   expect(problems[0]).toMatch(/^test same: it was compared in another way/);
 });
 
-test('an output with more lines than the history records is compared whole, and the verdict has its digest', async () => {
-  const { client } = rig().alpha;
-  const program = python('for at in range(12000): print(at)\nif input() == "2": print("more")');
-  const expected = text(Array.from({ length: 12_000 }, (_, at) => `${at}\n`).join(''));
-  const tests = ['1', '2'].map((name) => ({ name, stdin: text(name), expected }));
-  const { verdict, files, grading } = await driveGrading(client, { plan: { tests, output_bytes: 1 << 20 }, program });
-  expect(verdict.tests.map(({ verdict, stdout_sha256 }) => [verdict, typeof stdout_sha256])).toEqual([
-    ['accepted', 'string'],
-    ['wrong_answer', 'string'],
-  ]);
-  expect((await verified(client, files)).exitCode).toBe(0);
-  const [one, two] = grading.tests as [JudgedTest, JudgedTest];
-  const swapped = { ...grading, tests: [one, { ...two, check: one.check }] };
-  const forged = await judgeGrading(client, swapped, []);
-  const problems = await problemsOf(client, { ...forged.files, jobs: files.jobs });
-  expect(problems[0]).toMatch(/^test 2: its checker was given another output/);
-});
+slowTest(
+  'an output with more lines than the history records is compared whole, and the verdict has its digest',
+  async () => {
+    const { client } = rig().alpha;
+    const program = python('for at in range(12000): print(at)\nif input() == "2": print("more")');
+    const expected = text(Array.from({ length: 12_000 }, (_, at) => `${at}\n`).join(''));
+    const tests = ['1', '2'].map((name) => ({ name, stdin: text(name), expected }));
+    const { verdict, files, grading } = await driveGrading(client, { plan: { tests, output_bytes: 1 << 20 }, program });
+    expect(verdict.tests.map(({ verdict, stdout_sha256 }) => [verdict, typeof stdout_sha256])).toEqual([
+      ['accepted', 'string'],
+      ['wrong_answer', 'string'],
+    ]);
+    expect((await verified(client, files)).exitCode).toBe(0);
+    const [one, two] = grading.tests as [JudgedTest, JudgedTest];
+    const swapped = { ...grading, tests: [one, { ...two, check: one.check }] };
+    const forged = await judgeGrading(client, swapped, []);
+    const problems = await problemsOf(client, { ...forged.files, jobs: files.jobs });
+    expect(problems[0]).toMatch(/^test 2: its checker was given another output/);
+  },
+);
 
-test('a test whose output is larger than output_bytes gets output_limit', async () => {
+slowTest('a test whose output is larger than output_bytes gets output_limit', async () => {
   const { client } = rig().alpha;
   const tests = [{ name: 'one', expected: text('x') }];
   const plan: GradingPlan = { tests, output_bytes: 1 << 20 };

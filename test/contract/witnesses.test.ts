@@ -2,6 +2,7 @@
  * A log and its witnesses over real HTTP. A good witness signs the log's heads, while others hang, lie, flood and redirect.
  * A service on a rolled-back store learns this from the witness, and signs results without logging them. docs/decisions/0067.
  */
+
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,12 +12,13 @@ import { fileURLToPath } from 'node:url';
 import { serviceVerify } from '@vouchbox/verifier/command';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Command, vouchbox } from '../rig/command.ts';
+import { slowTest } from '../rig/form.ts';
 import { Rig } from '../rig/rig.ts';
 
 const SETTINGS = { provider: 'subprocess', 'attestation-mode': 'on', 'log-host': 'log.example' };
 const python = { language: 'python', code: 'print("hi")' } as const;
 
-/** How hostile witnesses, and servers that are no witnesses, answer. */
+/** The answers of hostile witnesses and of servers that are no witnesses. */
 const HOSTILE: readonly RequestListener[] = [
   () => {},
   (_, response) => {
@@ -35,7 +37,7 @@ const HOSTILE: readonly RequestListener[] = [
 
 let scratch: string;
 let servers: Server[];
-/** The lines for the hostile witnesses, as a file of witnesses has them. */
+/** The hostile witnesses' lines for a file of witnesses. */
 let hostile: string[];
 let witness: Command;
 let witnessUrl: string;
@@ -82,7 +84,7 @@ function file(name: string, content: string | Uint8Array): string {
   return path;
 }
 
-/** The proof of a job, once the log has it. */
+/** A job's proof, once the log has the job. */
 const proofOf = async (rig: Rig, job_id: string) =>
   (await vi.waitFor(() => rig.alpha.client.logProof(job_id), { timeout: 20_000, interval: 50 })).bytes;
 
@@ -110,10 +112,10 @@ async function attestedThough(rig: Rig): Promise<string> {
 
 const problemOf = async (rig: Rig) => (await rig.alpha.client.status()).log?.last_error ?? '';
 
-/** A head waits two seconds for its witnesses. On a busy machine, only a later head may have their signatures. */
+/** A head waits two seconds for its witnesses. On a busy machine, perhaps only a later head has their signatures. */
 const laterHead = { timeout: 60_000, interval: 500 };
 
-test('a good witness among hostile ones cosigns each head, also after it was killed and restarted', {
+test('a good witness among hostile ones cosigns each head, even after it was killed and restarted', {
   tags: ['Log-7'],
 }, async () => {
   const rig = await Rig.start(witnessed, join(scratch, 'data'));
@@ -144,73 +146,81 @@ test('a good witness among hostile ones cosigns each head, also after it was kil
   expect(await rig.stop('kept')).toEqual([]);
 });
 
-/** A module that ends a witness between storing its state and answering. */
+/** A module that ends a witness after it has stored its state and before it answers. */
 const DIES = fileURLToPath(new URL('../log/dies-before-its-answer.mjs', import.meta.url));
 
-test('a witness that dies between storing its state and answering cosigns the same tree afterwards', {
-  tags: ['Log-7'],
-}, async () => {
-  const { port } = new URL(witnessUrl);
-  witness.kill('SIGKILL');
-  await witness.ended();
-  // The log begins because the other witness in the file answers.
-  const two = file('two', `${witnessKey} ${witnessUrl}\n${hostile.at(-1)}\n`);
-  const rig = await Rig.start({ ...SETTINGS, 'log-witnesses': two }, join(scratch, 'data'));
-  const proofText = async () => {
-    const { job_id } = await rig.alpha.client.run(python);
-    return new TextDecoder().decode(await proofOf(rig, job_id));
-  };
-  expect(await proofText()).not.toContain('\u2014 witness.example ');
-  await startWitness(port, { NODE_OPTIONS: `--import=${DIES}` });
-  let hasDied = false;
-  const ended = witness.ended().finally(() => {
-    hasDied = true;
-  });
-  await vi.waitFor(async () => {
-    await proofText();
-    expect(hasDied).toBe(true);
-  }, laterHead);
-  expect(await ended).toMatchObject({ signal: 'SIGKILL' });
-  const kept = JSON.parse(readFileSync(join(scratch, 'witness.json'), 'utf8')) as { heads: Record<string, string> };
-  const seen = file('kept', kept.heads['log.example/log/1'] ?? '');
-  await startWitness(port);
-  await expect.poll(proofText, { timeout: 30_000, interval: 500 }).toContain('\u2014 witness.example ');
-  const { log } = await rig.alpha.client.status();
-  expect(log?.witnesses.map(({ state }) => state)).toEqual(['signs', 'disagrees']);
-  const words = ['--log-key', logKey, '--witness', file('witness.key', witnessKey), '--state', seen, '--once'];
-  expect(await vouchbox(['monitor', rig.service.url, ...words])).toMatchObject({
-    code: 0,
-    stdout: expect.stringMatching(/^WITNESSED by witness.example .* more\n$/),
-  });
-  expect(await rig.stop('kept')).toEqual([]);
-});
+slowTest(
+  'a witness that dies after storing its state, before answering, cosigns the same tree afterwards',
+  {
+    tags: ['Log-7'],
+  },
+  async () => {
+    const { port } = new URL(witnessUrl);
+    witness.kill('SIGKILL');
+    await witness.ended();
+    // The log begins because the other witness in the file answers.
+    const two = file('two', `${witnessKey} ${witnessUrl}\n${hostile.at(-1)}\n`);
+    const rig = await Rig.start({ ...SETTINGS, 'log-witnesses': two }, join(scratch, 'data'));
+    const proofText = async () => {
+      const { job_id } = await rig.alpha.client.run(python);
+      return new TextDecoder().decode(await proofOf(rig, job_id));
+    };
+    expect(await proofText()).not.toContain('\u2014 witness.example ');
+    await startWitness(port, { NODE_OPTIONS: `--import=${DIES}` });
+    let hasDied = false;
+    const ended = witness.ended().finally(() => {
+      hasDied = true;
+    });
+    await vi.waitFor(async () => {
+      await proofText();
+      expect(hasDied).toBe(true);
+    }, laterHead);
+    expect(await ended).toMatchObject({ signal: 'SIGKILL' });
+    const kept = JSON.parse(readFileSync(join(scratch, 'witness.json'), 'utf8')) as { heads: Record<string, string> };
+    const seen = file('kept', kept.heads['log.example/log/1'] ?? '');
+    await startWitness(port);
+    await expect.poll(proofText, { timeout: 30_000, interval: 500 }).toContain('\u2014 witness.example ');
+    const { log } = await rig.alpha.client.status();
+    expect(log?.witnesses.map(({ state }) => state)).toEqual(['signs', 'disagrees']);
+    const words = ['--log-key', logKey, '--witness', file('witness.key', witnessKey), '--state', seen, '--once'];
+    expect(await vouchbox(['monitor', rig.service.url, ...words])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^WITNESSED by witness.example .* more\n$/),
+    });
+    expect(await rig.stop('kept')).toEqual([]);
+  },
+);
 
-test('a service on a rolled-back store signs results, adds nothing to its log, and reports the problem', {
-  tags: ['Log-8', 'Log-8a'],
-}, async () => {
-  const older = join(scratch, 'older');
-  const away = { ...SETTINGS, 'log-witnesses': file('away', `${witnessKey} http://127.0.0.1:1\n`) };
-  const waiting = await Rig.start(away, older);
-  await attestedThough(waiting);
-  await expect.poll(() => problemOf(waiting), { timeout: 20_000 }).toMatch(/no witness has answered/);
-  expect((await waiting.alpha.client.status()).log).toMatchObject({ size: 2, signed_size: 2, waiting: 1 });
-  expect(await waiting.stop('kept')).toEqual([]);
-  const rig = await Rig.start(witnessed, older);
-  const stopped = async () => {
-    const job_id = await attestedThough(rig);
-    expect(await problemOf(rig)).toMatch(/the store is older than the log/);
-    return job_id;
-  };
-  const job_id = await vi.waitFor(stopped, laterHead);
-  await expect(rig.alpha.client.logProof(job_id)).rejects.toMatchObject({ code: 'log_proof_unavailable' });
-  expect(await rig.stop('kept')).toEqual([]);
-  const alone = await Rig.start(SETTINGS, older);
-  await attestedThough(alone);
-  await expect.poll(() => problemOf(alone), { timeout: 20_000 }).toMatch(/the store is older than the log/);
-  expect(await alone.stop('kept')).toEqual([]);
-});
+slowTest(
+  'a service with a rolled-back store signs results, adds nothing to its log, and reports the problem',
+  {
+    tags: ['Log-8', 'Log-8a'],
+  },
+  async () => {
+    const older = join(scratch, 'older');
+    const away = { ...SETTINGS, 'log-witnesses': file('away', `${witnessKey} http://127.0.0.1:1\n`) };
+    const waiting = await Rig.start(away, older);
+    await attestedThough(waiting);
+    await expect.poll(() => problemOf(waiting), { timeout: 20_000 }).toMatch(/no witness has answered/);
+    expect((await waiting.alpha.client.status()).log).toMatchObject({ size: 2, signed_size: 2, waiting: 1 });
+    expect(await waiting.stop('kept')).toEqual([]);
+    const rig = await Rig.start(witnessed, older);
+    const stopped = async () => {
+      const job_id = await attestedThough(rig);
+      expect(await problemOf(rig)).toMatch(/the store is older than the log/);
+      return job_id;
+    };
+    const job_id = await vi.waitFor(stopped, laterHead);
+    await expect(rig.alpha.client.logProof(job_id)).rejects.toMatchObject({ code: 'log_proof_unavailable' });
+    expect(await rig.stop('kept')).toEqual([]);
+    const alone = await Rig.start(SETTINGS, older);
+    await attestedThough(alone);
+    await expect.poll(() => problemOf(alone), { timeout: 20_000 }).toMatch(/the store is older than the log/);
+    expect(await alone.stop('kept')).toEqual([]);
+  },
+);
 
-test('a service on a store that is older than the mark in its data directory adds nothing to its log', {
+test('a service whose store is older than the mark in its data directory adds nothing to its log', {
   tags: ['Log-8'],
 }, async () => {
   const dataDir = join(scratch, 'marked');
@@ -250,25 +260,29 @@ async function reopened(
   return { stderr, origin: keys.origin, previous: predicate.previous };
 }
 
-test("vouchbox log reopen begins the log's next tree with the last witnessed head and the waiting statements", {
-  tags: ['Log-9'],
-}, async () => {
-  const rig = await Rig.start(witnessed, join(scratch, 'older'));
-  const job_id = await attestedThough(rig);
-  await expect.poll(() => problemOf(rig), { timeout: 20_000 }).toMatch(/the store is older than the log/);
-  const unasked = await vouchbox(['log', 'reopen', '--data-dir', rig.dataDir]);
-  expect(unasked).toMatchObject({ code: 1, stderr: expect.stringContaining('--yes') });
-  const { stderr, previous, origin } = await reopened(rig);
-  expect(stderr).toMatch(/REOPENED: \d+ leaves up to the last head of log.example\/log\/1 are no longer provable/);
-  expect(origin).toBe('log.example/log/2');
-  expect(previous).toMatch(/^log.example\/log\/1\n[\s\S]*\u2014 witness.example /);
-  const proof = new TextDecoder().decode(await proofOf(rig, job_id));
-  expect(proof).toMatch(/\nlog.example\/log\/2\n[\s\S]*\u2014 witness.example /);
-  expect(await problemOf(rig)).toBe('');
-  expect(await rig.stop('kept')).toEqual([]);
-});
+slowTest(
+  "vouchbox log reopen begins the log's next tree with the last witnessed head and the waiting statements",
+  {
+    tags: ['Log-9'],
+  },
+  async () => {
+    const rig = await Rig.start(witnessed, join(scratch, 'older'));
+    const job_id = await attestedThough(rig);
+    await expect.poll(() => problemOf(rig), { timeout: 20_000 }).toMatch(/the store is older than the log/);
+    const unasked = await vouchbox(['log', 'reopen', '--data-dir', rig.dataDir]);
+    expect(unasked).toMatchObject({ code: 1, stderr: expect.stringContaining('--yes') });
+    const { stderr, previous, origin } = await reopened(rig);
+    expect(stderr).toMatch(/REOPENED: \d+ leaves up to the last head of log.example\/log\/1 are no longer provable/);
+    expect(origin).toBe('log.example/log/2');
+    expect(previous).toMatch(/^log.example\/log\/1\n[\s\S]*\u2014 witness.example /);
+    const proof = new TextDecoder().decode(await proofOf(rig, job_id));
+    expect(proof).toMatch(/\nlog.example\/log\/2\n[\s\S]*\u2014 witness.example /);
+    expect(await problemOf(rig)).toBe('');
+    expect(await rig.stop('kept')).toEqual([]);
+  },
+);
 
-test('a service on a restored store adds nothing to its log until vouchbox log reopen opens the next tree', {
+test('a service with a restored store adds nothing to its log until vouchbox log reopen opens the next tree', {
   tags: ['Log-9'],
 }, async () => {
   const [from, dataDir, backup] = [join(scratch, 'data'), join(scratch, 'restored'), join(scratch, 'backup')];

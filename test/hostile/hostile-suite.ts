@@ -1,5 +1,5 @@
 /**
- * Registers the cases that apply to a class as tests. All of them use one open provider. One project runs the cases
+ * Registers the cases that apply to a class as tests. All these tests use one open provider. One project runs the cases
  * that may run side by side. Another project runs the cases that must be alone on the machine.
  */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -14,7 +14,7 @@ import { Target } from './target.ts';
 
 /**
  * If the runtime is missing, every test of the class fails. `differs` chooses the cases whose outcome may depend on the
- * launcher. Without `differs`, and in the long form, all cases are tried.
+ * class or the launcher. Without `differs`, and in the long form, all cases are tried.
  */
 export function describeHostile(
   hostileClass: HostileClass,

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FoldedResult, SubmissionAnswer } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { slowTest } from '../../../test/rig/form.ts';
 import { type RunningService, startService } from './service.ts';
 import { loadConfig } from './settings/config.ts';
 
@@ -13,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true }));
 
-/** A separate service: the provider that every host has, a new data directory, a free port. */
+/** Starts a separate service with the provider that every host has, a new data directory and a free port. */
 function start(flags: Record<string, string> = {}): Promise<RunningService> {
   const own = {
     port: '0',
@@ -48,16 +49,20 @@ async function ended(service: RunningService, { result_url }: SubmissionAnswer):
 }
 
 describe('a service', () => {
-  test('runs a job from its submission to its result, and keeps it over a restart', { tags: ['What-1'] }, async () => {
-    const flags = { 'data-dir': join(directory, 'kept') };
-    const first = await start(flags);
-    const answer = await submit(first, 'echo out; echo err >&2; exit 3');
-    const result = await ended(first, answer);
-    expect(result).toMatchObject({ status: 'failed', exit_code: 3, stdout: 'out\n', stderr: 'err\n' });
-    await first.stop();
-    await using second = await start(flags);
-    expect(await ended(second, answer)).toEqual(result);
-  });
+  slowTest(
+    'runs a job from its submission to its result, and keeps it over a restart',
+    { tags: ['What-1'] },
+    async () => {
+      const flags = { 'data-dir': join(directory, 'kept') };
+      const first = await start(flags);
+      const answer = await submit(first, 'echo out; echo err >&2; exit 3');
+      const result = await ended(first, answer);
+      expect(result).toMatchObject({ status: 'failed', exit_code: 3, stdout: 'out\n', stderr: 'err\n' });
+      await first.stop();
+      await using second = await start(flags);
+      expect(await ended(second, answer)).toEqual(result);
+    },
+  );
 
   test('states its version and its capabilities', async () => {
     await using service = await start({
@@ -89,21 +94,24 @@ describe('a service', () => {
     });
   });
 
-  test('a stopping service answers waits with shutting_down, ends running jobs, and leaves queued jobs queued', async () => {
-    const flags = { 'data-dir': join(directory, 'stopped'), concurrency: '1' };
-    const first = await start(flags);
-    const running = await submit(first, 'echo begun; sleep 60');
-    const queued = await submit(first, 'echo later');
-    await begun(first, running);
-    const waiting = call(first, `${running.result_url}?wait_seconds=60`);
-    await Promise.all([first.stop(), first.stop()]);
-    const refused = await waiting;
-    expect(refused.status).toBe(503);
-    expect(await refused.json()).toMatchObject({ error: { code: 'shutting_down', retryable: true } });
-    await using second = await start(flags);
-    expect(await ended(second, running)).toMatchObject({ status: 'error', stdout: 'begun\n', exit_code: null });
-    expect(await ended(second, queued)).toMatchObject({ status: 'succeeded', stdout: 'later\n' });
-  });
+  slowTest(
+    'a stopping service answers waits with shutting_down, ends running jobs, and leaves queued jobs queued',
+    async () => {
+      const flags = { 'data-dir': join(directory, 'stopped'), concurrency: '1' };
+      const first = await start(flags);
+      const running = await submit(first, 'echo begun; sleep 60');
+      const queued = await submit(first, 'echo later');
+      await begun(first, running);
+      const waiting = call(first, `${running.result_url}?wait_seconds=60`);
+      await Promise.all([first.stop(), first.stop()]);
+      const refused = await waiting;
+      expect(refused.status).toBe(503);
+      expect(await refused.json()).toMatchObject({ error: { code: 'shutting_down', retryable: true } });
+      await using second = await start(flags);
+      expect(await ended(second, running)).toMatchObject({ status: 'error', stdout: 'begun\n', exit_code: null });
+      expect(await ended(second, queued)).toMatchObject({ status: 'succeeded', stdout: 'later\n' });
+    },
+  );
 });
 
 /** Resolves once a running job has written output. */
@@ -116,7 +124,7 @@ async function begun(service: RunningService, { history_url }: SubmissionAnswer)
 }
 
 describe('a start', () => {
-  test('a start on a port in use fails in one line, and runs nothing', async () => {
+  slowTest('a start on a port in use fails in one line, and runs nothing', async () => {
     await using service = await start();
     const flags = { 'data-dir': join(directory, 'unstarted'), port: String(service.port) };
     const failure = await start(flags).catch((error: unknown) => error);
@@ -128,7 +136,7 @@ describe('a start', () => {
     expect(retried.port).toBeGreaterThan(0);
   });
 
-  test('a start beside another service on the same data fails in one line', async () => {
+  test('a start on the data of another running service fails in one line', async () => {
     const flags = { 'data-dir': join(directory, 'shared') };
     await using _first = await start(flags);
     const failure = await start(flags).catch((error: unknown) => error);

@@ -1,8 +1,10 @@
 /** The permits that a request holds while it is in flight: how many there may be, and when each is returned. */
+
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JobDetail } from '@vouchbox/protocol';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
+import { slowTest } from '../../../../test/rig/form.ts';
 import type { CredentialKind } from '../access/authenticate.ts';
 import type { PermitKind } from '../capacity/permits.ts';
 import type { Caller } from '../ground/caller.ts';
@@ -121,7 +123,7 @@ describe.each<[PermitKind, string]>([
 });
 
 describe('while a tenant holds all places for long answers', () => {
-  /** Sends a request of another tenant or of a link's reader, and says which of the tenant's two answers the request ends. */
+  /** Sends a request from another tenant or a link's reader, and says which of the tenant's two answers it ends. */
   async function endedBy(path: string, secret: string, method = 'GET'): Promise<boolean[]> {
     const detail = async () => JSON.stringify({ job_id: JOB, code: '€'.repeat(30_000) }) as JsonText<JobDetail>;
     const permits = { response: { total: 2, perTenant: 2 } };
@@ -143,17 +145,21 @@ describe('while a tenant holds all places for long answers', () => {
     expect(await endedBy(`/v1/jobs/${JOB}`, KEY_OF_OTHER)).toEqual([true, false]);
   });
 
-  test('an answer without a body ends none of the tenant’s answers', { tags: ['Errors-18a'] }, async () => {
+  slowTest('an answer without a body ends none of the tenant’s answers', { tags: ['Errors-18a'] }, async () => {
     expect(await endedBy(`/v1/jobs/${JOB}/result`, KEY_OF_OTHER, 'HEAD')).toEqual([false, false]);
     expect(await endedBy(`/links/${LINK}/result`, SECRET_OF_LINK, 'HEAD')).toEqual([false, false]);
   });
 
-  test('a short answer to a reader of a link ends none of the tenant’s answers', { tags: ['Errors-18a'] }, async () => {
-    expect(await endedBy(`/links/${LINK}/job`, SECRET_OF_LINK)).toEqual([false, false]);
-  });
+  slowTest(
+    'a short answer to a reader of a link ends none of the tenant’s answers',
+    { tags: ['Errors-18a'] },
+    async () => {
+      expect(await endedBy(`/links/${LINK}/job`, SECRET_OF_LINK)).toEqual([false, false]);
+    },
+  );
 });
 
-test('a submission that loses its wait permit to another tenant is answered without a result, and its job is stored', {
+test('a submission that loses its wait permit to another tenant stores its job, and is answered without a result', {
   tags: ['Errors-18a'],
 }, async () => {
   await using server = await openServer({ jobs: HOLDING, permits: { wait: { total: 2, perTenant: 2 } } });
@@ -198,24 +204,28 @@ describe('a request body that arrives slower than the minimum rate', () => {
     expect(performance.now() - began).toBeGreaterThanOrEqual(200);
     expect(answer?.status).toBe(408);
     expect(JSON.parse(answer?.body ?? '')).toMatchObject({ error: { code: 'body_timeout', retryable: true } });
-    // Only the other body holds a permit now, so it may stay slow.
+    // The other body is now the only one that holds a permit, so it may stay slow.
     expect([second.isClosed, server.permits.held('body')]).toEqual([false, 1]);
   });
 
-  test('may take as long as any other body if at most half of the permits are held', {
-    tags: ['Limits-8a'],
-  }, async () => {
-    await using server = await openServer({ bounds, permits: { body: { total: 1, perTenant: 1 } } });
-    using fast = await RawSocket.open(server.port);
-    fast.send(BODY.replace('Content-Length: 2', 'Content-Length: 1000'), ' '.repeat(500));
-    // This body stays fast on average for five seconds, and its pace is checked within one second.
-    await delay(1500);
-    expect([fast.isClosed, server.permits.held('body')]).toEqual([false, 1]);
-    await using roomy = await openServer({ bounds, permits: { body: { total: 2, perTenant: 2 } } });
-    using alone = await slow(roomy.port);
-    await delay(1500);
-    expect([alone.isClosed, roomy.permits.held('body')]).toEqual([false, 1]);
-  });
+  slowTest(
+    'may take as long as any other body if at most half of the permits are held',
+    {
+      tags: ['Limits-8a'],
+    },
+    async () => {
+      await using server = await openServer({ bounds, permits: { body: { total: 1, perTenant: 1 } } });
+      using fast = await RawSocket.open(server.port);
+      fast.send(BODY.replace('Content-Length: 2', 'Content-Length: 1000'), ' '.repeat(500));
+      // This body stays fast on average for five seconds, and its pace is checked within one second.
+      await delay(1500);
+      expect([fast.isClosed, server.permits.held('body')]).toEqual([false, 1]);
+      await using roomy = await openServer({ bounds, permits: { body: { total: 2, perTenant: 2 } } });
+      using alone = await slow(roomy.port);
+      await delay(1500);
+      expect([alone.isClosed, roomy.permits.held('body')]).toEqual([false, 1]);
+    },
+  );
 });
 
 describe('a result that is sent after a wait', () => {
@@ -235,7 +245,7 @@ describe('a result that is sent after a wait', () => {
     await expect.poll(() => server.permits.held('response')).toBe(0);
   });
 
-  test('is refused without keeping a permit, if it is large and no response permit is free', async () => {
+  test('is refused and keeps no permit if it is large and no response permit is free', async () => {
     await using server = await openServer({ jobs: waited(64 * 1024), permits: none });
     const refused = await ask(server.url);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
@@ -272,7 +282,7 @@ test('HEAD of a large result declares its length, but sends no body and keeps no
 
 describe('a long answer that is read from the store while it is sent', () => {
   const pieceBytes = 256 * 1024;
-  /** A result of one MiB that the store has in `pieces` pieces. `read` counts the pieces that were read. */
+  /** A result of one MiB that the store keeps in `pieces` pieces. `read` counts the pieces that were read. */
   function longResult({ pieces }: { pieces: number }) {
     const told = { read: 0 };
     const body = {
@@ -327,7 +337,7 @@ describe('a long answer that is read from the store while it is sent', () => {
 });
 
 describe('when a credential ends', { tags: ['Authentication-8'] }, () => {
-  test.each([
+  slowTest.each([
     ['a wait', 'wait', WAIT],
     ['a transfer', 'response', RESULT_NOW],
   ] as const)('%s ends, and its connection is closed', async (_name, kind, bytes) => {
@@ -353,7 +363,7 @@ describe('when a credential ends', { tags: ['Authentication-8'] }, () => {
       stands: async () => !isOver,
       whenEnded: (listener) => told.push(listener),
     };
-    // No connection closes for being idle.
+    // No connection is closed for being idle.
     const bounds = { idleMilliseconds: 3_600_000 };
     const server = await openServer({ jobs, bounds, credentials: [credential] });
     const end = () => {
@@ -397,7 +407,7 @@ describe('when a credential ends', { tags: ['Authentication-8'] }, () => {
     expect((await raw.send(POST, BODY_OF_JOB).answer()).status).toBe(401);
   });
 
-  test('an idle connection of that credential is closed, and connections of other credentials stay open', async () => {
+  test('an idle connection that used that credential is closed, and connections with other credentials stay open', async () => {
     const { server, end } = await openServerWithEnd();
     await using _server = server;
     using mine = await RawSocket.open(server.port);
@@ -432,7 +442,7 @@ describe('when a credential ends', { tags: ['Authentication-8'] }, () => {
 
   const watched = { log: pino({ level: 'silent' }), checkMilliseconds: 60_000, isIdle: () => true };
 
-  test('everything that the ended credential holds is ended exactly once, and what other credentials hold continues', async () => {
+  test('everything that the ended credential holds ends exactly once, and other credentials keep what they hold', async () => {
     const asked: string[] = [];
     const stands = async ({ credential_id }: Caller) => {
       asked.push(credential_id);

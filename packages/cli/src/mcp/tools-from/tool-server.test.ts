@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { afterAll, expect, test } from 'vitest';
+import { slowTest } from '../../../../../test/rig/form.ts';
 import { toolServer } from './tool-server.fixture.ts';
 import { ToolServer } from './tool-server.ts';
 
@@ -16,19 +17,19 @@ afterAll(() => opened.disposeAsync());
 const serverOf = (source: string, millisecondsMax = 30_000) =>
   opened.use(new ToolServer(source, { version: '1.0.0', millisecondsMax }));
 
-test('the answer of a tool is its structured content, or else its text, or else its other content', async () => {
+test("a tool's answer is its structured content, or else its text, or else its other content", async () => {
   const server = serverOf(program);
   expect(await server.call('search', { query: 'cells' }, never)).toEqual({ pages: ['a page about cells'] });
   expect(await server.call('notes.read', {}, never)).toBe('one\ntwo');
   expect(await server.call('picture', {}, never)).toEqual([{ type: 'image', data: 'aGk=', mimeType: 'image/png' }]);
 });
 
-test.each([
+slowTest.each([
   ['fail', 'no such page'],
   ['fail_silently', 'the tool failed without a reason'],
   ['absent', /absent/],
   ['huge', /^the server of this tool gave no answer: /],
-])('a call of the tool %s fails with an error that says why', async (name, why) => {
+])('a call to the tool %s fails with an error that says why', async (name, why) => {
   await expect(serverOf(program).call(name, {}, never)).rejects.toThrow(why);
 });
 
@@ -45,14 +46,14 @@ test('if a tool server exits, open calls get an error, and the next call starts 
   expect(await server.call('search', { query: 'cells' }, never)).toEqual({ pages: ['a page about cells'] });
 });
 
-test('an aborted call of a tool ends at once with the reason of the abort', async () => {
+test('an aborted tool call ends at once with the reason for the abort', async () => {
   const over = new AbortController();
   const open = serverOf(program).call('hang', {}, over.signal);
   over.abort(new Error('the run is over'));
   await expect(open).rejects.toThrow('the run is over');
 });
 
-test('a tool server gets the environment of the user who started it, except the key of the service', async () => {
+test("a tool server gets the environment of the user who started it, except the service's key", async () => {
   process.env['SERVICE_KEY'] = 'secret-key';
   process.env['PAGES_TOKEN'] = 'of the tool';
   try {
@@ -78,7 +79,7 @@ test.each(['sleep 1000', 'setsid sleep 1000'])(
   },
 );
 
-/** The state of a process, as `/proc` has it; empty if there is no such process. */
+/** The state of a process according to `/proc`; empty if there is no such process. */
 function stateOf(pid = ''): string {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.[0] ?? '';
@@ -91,26 +92,29 @@ test.each([
   ['false', 'Connection closed'],
   ["sh -c 'echo no protocol; exec cat >/dev/null'", 'Request timed out'],
   ['http://127.0.0.1:9/mcp', 'fetch failed'],
-])('the tools of the source %s cannot be listed', async (source, why) => {
+])('the tools from the source %s cannot be listed', async (source, why) => {
   await expect(serverOf(source, 1000).tools(never)).rejects.toThrow(why);
 });
 
-test('calls of a tool server over HTTP have bounds on time and size, and work again after a restart of the server', async () => {
-  const serve = toNodeHandler(createMcpHandler(() => toolServer()));
-  const http = createServer((request, response) => void serve(request as Parameters<typeof serve>[0], response));
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  const { port } = http.address() as AddressInfo;
-  const server = serverOf(`http://127.0.0.1:${port}/mcp`, 2000);
-  expect((await server.tools(never)).map(({ name }) => name)).toContain('search');
-  expect(await server.call('search', { query: 'cells' }, never)).toEqual({ pages: ['a page about cells'] });
-  await expect(server.call('hang', {}, never)).rejects.toThrow('Request timed out');
-  await expect(server.call('huge', {}, never)).rejects.toThrow('the server of this tool gave no answer: ');
-  http.closeAllConnections();
-  await new Promise((resolve) => http.close(resolve));
-  await expect(server.call('search', { query: 'cells' }, never)).rejects.toThrow('fetch failed');
-  await new Promise<void>((resolve) => http.listen(port, '127.0.0.1', resolve));
-  expect(await server.call('search', { query: 'cells' }, never)).toEqual({ pages: ['a page about cells'] });
-  await server[Symbol.asyncDispose]();
-  http.closeAllConnections();
-  await new Promise((resolve) => http.close(resolve));
-});
+slowTest(
+  'calls to a tool server over HTTP have bounds on time and size, and work again after the server is restarted',
+  async () => {
+    const serve = toNodeHandler(createMcpHandler(() => toolServer()));
+    const http = createServer((request, response) => void serve(request as Parameters<typeof serve>[0], response));
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+    const { port } = http.address() as AddressInfo;
+    const server = serverOf(`http://127.0.0.1:${port}/mcp`, 2000);
+    expect((await server.tools(never)).map(({ name }) => name)).toContain('search');
+    expect(await server.call('search', { query: 'cells' }, never)).toEqual({ pages: ['a page about cells'] });
+    await expect(server.call('hang', {}, never)).rejects.toThrow('Request timed out');
+    await expect(server.call('huge', {}, never)).rejects.toThrow('the server of this tool gave no answer: ');
+    http.closeAllConnections();
+    await new Promise((resolve) => http.close(resolve));
+    await expect(server.call('search', { query: 'cells' }, never)).rejects.toThrow('fetch failed');
+    await new Promise<void>((resolve) => http.listen(port, '127.0.0.1', resolve));
+    expect(await server.call('search', { query: 'cells' }, never)).toEqual({ pages: ['a page about cells'] });
+    await server[Symbol.asyncDispose]();
+    http.closeAllConnections();
+    await new Promise((resolve) => http.close(resolve));
+  },
+);

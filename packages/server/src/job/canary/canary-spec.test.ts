@@ -10,6 +10,7 @@ import {
 } from '@vouchbox/evidence';
 import { LIMIT_CEILINGS, outputText, type RequestedLimits } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { slowTest } from '../../../../../test/rig/form.ts';
 import { CLASSES } from '../../sandbox/cell/cells.fixture.ts';
 import { openProvider } from '../../sandbox/prove/preflight.ts';
 import type { Provider } from '../../sandbox/sandbox.ts';
@@ -23,7 +24,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const LANGUAGES = ['python', 'node', 'bash', 'typescript'] as const;
 
-describe.each(CLASSES)('the program of a canary in a cell of the class of %s', (choice) => {
+describe.each(CLASSES)('the program of a canary in a cell of class %s', (choice) => {
   let provider: Provider;
   beforeAll(async () => {
     const options = {
@@ -36,7 +37,7 @@ describe.each(CLASSES)('the program of a canary in a cell of the class of %s', (
   });
   afterAll(() => provider[Symbol.asyncDispose]());
 
-  /** What the canary's statement would say. `planted`: limits that the cell gets instead of the requested ones. */
+  /** The findings that the canary's statement would state. The cell gets the limits in `planted`, not the requested ones. */
   async function findingsIn(language: (typeof LANGUAGES)[number], planted: Partial<RequestedLimits> = {}) {
     const asked = { ceilings: LIMIT_CEILINGS, minimum_isolation: provider.isolation_class };
     const spec = canarySpec({ name: 'system', languages: [language] }, asked);
@@ -63,7 +64,7 @@ describe.each(CLASSES)('the program of a canary in a cell of the class of %s', (
     return canaryFindings({ tenant: CANARY_TENANT, also: { tried }, receipt } as unknown as ExecutionPredicate);
   }
 
-  test.each(LANGUAGES)('is refused every forbidden operation if %s starts it', async (language) => {
+  slowTest.each(LANGUAGES)('is refused every forbidden operation if %s starts it', async (language) => {
     const { tries, problem } = await findingsIn(language);
     expect(problem).toBeNull();
     expect(tries.length).toBeGreaterThanOrEqual(13);
@@ -73,7 +74,7 @@ describe.each(CLASSES)('the program of a canary in a cell of the class of %s', (
     expect((await findingsIn('bash', { max_pids: 200 })).problem).toBe('it was not refused: processes (allowed)');
   });
 
-  test('finds a cell that allows more memory than it should', async () => {
+  slowTest('finds a cell that allows more memory than it should', async () => {
     expect((await findingsIn('bash', { mem_mb: 512 })).problem).toBe('it was not refused: memory (allowed)');
   });
 });

@@ -1,6 +1,7 @@
 import { canonicalJson } from '@vouchbox/evidence';
 import type { OpenToolCall } from '@vouchbox/protocol';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { slowTest } from '../../../../../test/rig/form.ts';
 import { JobRig } from '../../../test/job-rig.ts';
 import type { ScriptedCell } from '../../../test/scripted-provider.ts';
 import type { ToolOutcome } from '../../sandbox/sandbox.ts';
@@ -16,7 +17,7 @@ afterEach(() => rig[Symbol.asyncDispose]());
 const limits = { calls: 256, call_bytes: 1000, total_bytes: 9000 };
 const tools = { tools: [{ name: 'search' }], answered_by: ['alice'], limits };
 
-/** A program that calls tools, and the answers that it got. */
+/** A program that calls tools and keeps the answers that it gets. */
 class Calling {
   readonly told: [call: number, outcome: ToolOutcome][] = [];
   readonly #cell: ScriptedCell;
@@ -34,7 +35,7 @@ class Calling {
     this.#cell.program?.tools?.called({ call, tool, arguments: { n: call } });
   }
 
-  /** Resolves once the program got `count` answers. */
+  /** Resolves once the program has `count` answers. */
   async hears(count: number): Promise<void> {
     while (this.told.length < count) {
       await this.#wake.promise;
@@ -59,7 +60,7 @@ async function started(): Promise<{ key: JobKey; program: Calling }> {
   return { key: { tenant: input.tenant, job_id: input.job_id }, program: new Calling(cell) };
 }
 
-/** The open calls of a job, once there are `count` of them. */
+/** A job's open calls, once there are `count` of them. */
 async function openCalls(key: JobKey, count: number) {
   for (;;) {
     using nudge = rig.nudges.next(`events ${key.job_id}`);
@@ -74,7 +75,7 @@ const answer = (key: JobKey, seq: number, outcome: ToolOutcome) =>
   rig.history.answerToolCall({ ...key, seq, outcome, principal: 'alice', at: new Date().toISOString() });
 
 describe('a program that calls tools', () => {
-  test('gets each answer once, under the number that the program gave the call, and the history has all calls and answers', async () => {
+  test('gets each answer once, under the number that it gave the call, and the history has all calls and answers', async () => {
     const { key, program } = await started();
     for (const call of [5, 6, 5]) program.call(call);
     const calls = await openCalls(key, 3);
@@ -98,7 +99,7 @@ describe('a program that calls tools', () => {
     ]);
   });
 
-  test('gets an error at once for a tool that the submission does not name, and nobody can answer that call', async () => {
+  test('at once gets an error for a tool that the submission does not name, and nobody can answer that call', async () => {
     const { key, program } = await started();
     program.call(1, '__proto__');
     await program.hears(1);
@@ -110,7 +111,7 @@ describe('a program that calls tools', () => {
     expect(called?.[1]).toEqual({ call: 1, tool: '__proto__', arguments: { n: 1 }, refused: error });
   });
 
-  test('gets no answer that comes after its end, and its receipt stays unchanged', async () => {
+  test('gets no answer after its end, and its receipt stays unchanged', async () => {
     const { key, program } = await started();
     program.call(1);
     const [open] = await openCalls(key, 1);
@@ -121,7 +122,7 @@ describe('a program that calls tools', () => {
     expect((await rig.row(key)).receipt_sha256).toBe(receipt_sha256);
   });
 
-  test('never gets the answers of another job', async () => {
+  slowTest('never gets the answers of another job', async () => {
     const one = await started();
     const other = await started();
     one.program.call(1);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
 import { sha256Hex } from '@vouchbox/evidence';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { slowTest } from '../../../../../test/rig/form.ts';
 import {
   changeFile,
   hasObjectServer,
@@ -24,7 +25,7 @@ import { removeObjects } from './remove-objects.ts';
 
 const signal = new AbortController().signal;
 const EVERYTHING = { before: at(1_000_000), limit: 1000, unattested: 'removed' } as const;
-/** A negative time: an object that was begun just now counts as abandoned. */
+/** A negative time, so that an object that was begun just now already counts as abandoned. */
 const abandonedMilliseconds = -60_000;
 
 /** Requires content that a test has stored. */
@@ -61,7 +62,7 @@ describe.skipIf(!hasObjectServer())('artifacts moved to a real object store', ()
     moveContents({ store, objects: { ...objects, ...changes }, bytesMin: movedBytesMin }, signal);
   const remove = () => removeObjects({ store, objects, abandonedMilliseconds }, signal);
 
-  /** The files of the server that have these bytes. */
+  /** The server's files that have these bytes. */
   const filesOf = (content: Uint8Array) => server.files().filter((file) => readFileSync(file).equals(content));
 
   async function contentOf(key: JobKey): Promise<Uint8Array> {
@@ -81,7 +82,7 @@ describe.skipIf(!hasObjectServer())('artifacts moved to a real object store', ()
     expect(await store.objectCounts({ bytesMin: movedBytesMin })).toEqual({ to_move: 0, to_remove: 0 });
   });
 
-  test('two jobs of one tenant share an object, and two tenants never share one', async () => {
+  test('two jobs of one tenant share an object, and two tenants never share an object', async () => {
     const content = newContent();
     const keys = [await endedWith(content), await endedWith(content), await endedWith(content, 'umbrella')];
     expect(await move()).toBe(3);
@@ -89,10 +90,10 @@ describe.skipIf(!hasObjectServer())('artifacts moved to a real object store', ()
     for (const key of keys) expect(Buffer.from(content).equals(await contentOf(key))).toBe(true);
   });
 
-  test('an object whose service died after the put is found and used by the next service', async () => {
+  test('if the service dies after it puts an object, the next service finds and uses that object', async () => {
     const content = newContent();
     const key = await endedWith(content);
-    // After the put, the move first reads the object back.
+    // The first step after the put is to read the object back.
     await expect(move({ get: () => Promise.reject(new Error('killed')) })).rejects.toThrow('killed');
     expect(filesOf(content)).toHaveLength(1);
     expect((await store.contentHere({ ...key, position: 0 }))?.content).toHaveLength(content.length);
@@ -101,7 +102,7 @@ describe.skipIf(!hasObjectServer())('artifacts moved to a real object store', ()
     expect(Buffer.from(content).equals(await contentOf(key))).toBe(true);
   });
 
-  test('an object is removed even if its job was removed before the object was used', async () => {
+  test('an object is removed even if its job is removed before the object is used', async () => {
     const content = newContent();
     await endedWith(content);
     await expect(move({ get: () => Promise.reject(new Error('killed')) })).rejects.toThrow('killed');
@@ -111,24 +112,27 @@ describe.skipIf(!hasObjectServer())('artifacts moved to a real object store', ()
     expect(filesOf(content)).toHaveLength(0);
   });
 
-  test('an object server that is killed during a put loses nothing, and has the artifact when it is back', async () => {
-    const earlier = newContent();
-    const stored = await endedWith(earlier);
-    await move();
-    const content = newContent();
-    const key = await endedWith(content);
-    const put: ObjectStore['put'] = async (name, bytes) => {
-      const putting = objects.put(name, bytes);
-      await Promise.allSettled([putting, server.kill()]);
-      await putting;
-    };
-    await expect(move({ put })).rejects.toMatchObject({ code: 'unreachable' });
-    expect((await store.contentHere({ ...key, position: 0 }))?.content).toHaveLength(content.length);
-    await server.start();
-    expect(await move()).toBe(1);
-    expect(Buffer.from(content).equals(await contentOf(key))).toBe(true);
-    expect(Buffer.from(earlier).equals(await contentOf(stored))).toBe(true);
-  });
+  slowTest(
+    'an object server that is killed during a put loses nothing, and has the artifact when it is back',
+    async () => {
+      const earlier = newContent();
+      const stored = await endedWith(earlier);
+      await move();
+      const content = newContent();
+      const key = await endedWith(content);
+      const put: ObjectStore['put'] = async (name, bytes) => {
+        const putting = objects.put(name, bytes);
+        await Promise.allSettled([putting, server.kill()]);
+        await putting;
+      };
+      await expect(move({ put })).rejects.toMatchObject({ code: 'unreachable' });
+      expect((await store.contentHere({ ...key, position: 0 }))?.content).toHaveLength(content.length);
+      await server.start();
+      expect(await move()).toBe(1);
+      expect(Buffer.from(content).equals(await contentOf(key))).toBe(true);
+      expect(Buffer.from(earlier).equals(await contentOf(stored))).toBe(true);
+    },
+  );
 
   test('an artifact stays in the store if the object store returns different bytes', async () => {
     const content = newContent();
@@ -143,7 +147,7 @@ describe.skipIf(!hasObjectServer())('artifacts moved to a real object store', ()
     expect(Buffer.from(content).equals(await contentOf(key))).toBe(true);
   });
 
-  test('an object that was damaged or lost is put again when another job brings its bytes', async () => {
+  test('a damaged or lost object is put again when another job has the same bytes', async () => {
     for (const damage of [changeFile, rmSync]) {
       const content = newContent();
       const first = await endedWith(content);
@@ -156,7 +160,7 @@ describe.skipIf(!hasObjectServer())('artifacts moved to a real object store', ()
     }
   });
 
-  test('an object that cannot be removed stays listed until a later try removes it', async () => {
+  slowTest('an object that cannot be removed stays listed until a later try removes it', async () => {
     await endedWith(newContent());
     await move();
     await store.deleteEnded(EVERYTHING);
@@ -168,40 +172,43 @@ describe.skipIf(!hasObjectServer())('artifacts moved to a real object store', ()
     expect((await store.objectCounts({ bytesMin: movedBytesMin })).to_remove).toBe(0);
   });
 
-  test('the loop moves new artifacts when it is woken, and all waiting ones when the object store answers again', async () => {
-    const nudges = createNudges();
-    const kept = noticeReturn(objects, () => nudges.send('objects'));
-    let failures = 0;
-    const put: ObjectStore['put'] = (name, bytes) =>
-      kept.put(name, bytes).catch((error: unknown) => {
-        failures++;
-        throw error;
+  slowTest(
+    'the loop moves new artifacts when it is woken, and all waiting ones when the object store answers again',
+    async () => {
+      const nudges = createNudges();
+      const kept = noticeReturn(objects, () => nudges.send('objects'));
+      let failures = 0;
+      const put: ObjectStore['put'] = (name, bytes) =>
+        kept.put(name, bytes).catch((error: unknown) => {
+          failures++;
+          throw error;
+        });
+      // The loop looks again by itself only after the end of this test.
+      const recheckMilliseconds = 3_600_000;
+      const log = createLog('silent');
+      await using loop = createObjectWork({
+        store,
+        nudges,
+        log,
+        recheckMilliseconds,
+        objects: { ...kept, put },
+        bytesMin: movedBytesMin,
       });
-    // The loop looks again by itself only after the end of this test.
-    const recheckMilliseconds = 3_600_000;
-    const log = createLog('silent');
-    await using loop = createObjectWork({
-      store,
-      nudges,
-      log,
-      recheckMilliseconds,
-      objects: { ...kept, put },
-      bytesMin: movedBytesMin,
-    });
-    const rest = async () => (await store.objectCounts({ bytesMin: movedBytesMin })).to_move;
-    loop.start();
-    await endedWith(newContent());
-    nudges.send('contents');
-    await expect.poll(rest).toBe(0);
-    await server.refuse();
-    await endedWith(newContent());
-    nudges.send('contents');
-    await expect.poll(() => failures).toBe(1);
-    await server.accept();
-    expect(await rest()).toBe(1);
-    await kept.check();
-    await expect.poll(rest).toBe(0);
-  });
+      const rest = async () => (await store.objectCounts({ bytesMin: movedBytesMin })).to_move;
+      loop.start();
+      await endedWith(newContent());
+      nudges.send('contents');
+      await expect.poll(rest).toBe(0);
+      await server.refuse();
+      await endedWith(newContent());
+      nudges.send('contents');
+      await expect.poll(() => failures).toBe(1);
+      await server.accept();
+      expect(await rest()).toBe(1);
+      await kept.check();
+      await expect.poll(rest).toBe(0);
+    },
+  );
 
   test('a missing or damaged object is counted, and without an object store no object is read', async () => {
     const content = newContent();

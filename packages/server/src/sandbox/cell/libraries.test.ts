@@ -1,10 +1,12 @@
 /** A job's own libraries: every kind of cell unpacks them before the program runs, and refuses a bad archive. */
+
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { slowTest } from '../../../../../test/rig/form.ts';
 import { useToolCells, WAYS, type Way } from '../program/tools/tool-cells.fixture.ts';
 import { type ArchiveEntry, archiveOf, changed, entryBytes } from './archive.fixture.ts';
 
@@ -16,7 +18,7 @@ type Given = 'python' | 'node';
 const runWith = (way: Way, language: Given, code: string, libraries: Uint8Array, more = {}) =>
   run(way, language, code, { hasTools: false, libraries, more: { wall_seconds: 60, cpu_seconds: 60, ...more } });
 
-/** The archive that a packer makes of a directory with these files. */
+/** The archive that a packer makes from a directory with these files. */
 function packed(files: Readonly<Record<string, string>>, options: readonly string[] = []): Buffer {
   const directory = mkdtempSync(join(tmpdir(), 'svc-libraries-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
@@ -48,22 +50,28 @@ const SHOWN_BY_PYTHON = [
 ].join('\n');
 
 describe.each(ALL)('in %s', (way) => {
-  it.each(['gnu', 'posix', 'ustar'])('a Python program has the libraries first on its path: %s', async (format) => {
-    const libraries = packed(PYTHON, [`--format=${format}`]);
-    const { stdout, stderr } = await runWith(way, 'python', SHOWN_BY_PYTHON, libraries);
-    expect([stdout, stderr]).toEqual(['tiny first True\ntiny\n', '']);
-  });
+  slowTest.each(['gnu', 'posix', 'ustar'])(
+    'a Python program has the libraries first on its path: %s',
+    async (format) => {
+      const libraries = packed(PYTHON, [`--format=${format}`]);
+      const { stdout, stderr } = await runWith(way, 'python', SHOWN_BY_PYTHON, libraries);
+      expect([stdout, stderr]).toEqual(['tiny first True\ntiny\n', '']);
+    },
+  );
 
-  it('a Node program finds the libraries, by import and by require, also in processes that it starts', async () => {
-    const libraries = packed(NODE);
-    const modules = 'import { name } from "tiny"; import part from "part"; console.log(name, part.part);';
-    const required =
-      'console.log(require("part").part, require("node:child_process").execFileSync(process.execPath, ["-p", "require(\'part\').part"], { encoding: "utf8" }).trim(), process.argv.length);';
-    expect(await runWith(way, 'node', modules, libraries)).toMatchObject({ stdout: 'tiny part part\n', stderr: '' });
-    expect(await runWith(way, 'node', required, libraries)).toMatchObject({ stdout: 'part part 2\n', stderr: '' });
-  });
+  slowTest(
+    'a Node program finds the libraries, by import and by require, also in processes that it starts',
+    async () => {
+      const libraries = packed(NODE);
+      const modules = 'import { name } from "tiny"; import part from "part"; console.log(name, part.part);';
+      const required =
+        'console.log(require("part").part, require("node:child_process").execFileSync(process.execPath, ["-p", "require(\'part\').part"], { encoding: "utf8" }).trim(), process.argv.length);';
+      expect(await runWith(way, 'node', modules, libraries)).toMatchObject({ stdout: 'tiny part part\n', stderr: '' });
+      expect(await runWith(way, 'node', required, libraries)).toMatchObject({ stdout: 'part part 2\n', stderr: '' });
+    },
+  );
 
-  it('no program begins if its libraries are a damaged archive or an empty file', async () => {
+  slowTest('no program begins if its libraries are a damaged archive or an empty file', async () => {
     for (const given of [changed(archiveOf([{ name: 'a' }]), -8), Buffer.alloc(0)])
       for (const language of ['python', 'node'] as const) {
         const { stdout, stderr } = await runWith(way, language, '1', given);
@@ -71,7 +79,7 @@ describe.each(ALL)('in %s', (way) => {
       }
   });
 
-  it('a program with tools has both tools and libraries', async () => {
+  slowTest('a program with tools has both tools and libraries', async () => {
     const libraries = packed(PYTHON);
     const python = await run(way, 'python', 'import tiny; print(tiny.NAME, tools.f(a=1))', { libraries });
     expect(python).toMatchObject({ stdout: "tiny {'a': 1}\n", stderr: '' });
@@ -157,14 +165,18 @@ const DAMAGED: Readonly<Record<string, Uint8Array>> = {
 describe.each(['python', 'node'] as const)('a program in %s', (language) => {
   const code = language === 'python' ? 'print("ran")' : 'console.log("ran")';
 
-  it.each(Object.entries(UNFIT))('does not begin, given %s', { timeout: 60_000 }, async (_, [libraries, problem]) => {
-    const { stdout, stderr, ending } = await runWith('a forked cell', language, code, libraries);
-    expect(stderr).toMatch(/^The libraries cannot be unpacked: /);
-    expect(stderr).toMatch(problem);
-    expect([stdout, ending]).toMatchObject(['', { kind: 'exited', exit_code: 1 }]);
-  });
+  slowTest.each(Object.entries(UNFIT))(
+    'does not begin, given %s',
+    { timeout: 60_000 },
+    async (_, [libraries, problem]) => {
+      const { stdout, stderr, ending } = await runWith('a forked cell', language, code, libraries);
+      expect(stderr).toMatch(/^The libraries cannot be unpacked: /);
+      expect(stderr).toMatch(problem);
+      expect([stdout, ending]).toMatchObject(['', { kind: 'exited', exit_code: 1 }]);
+    },
+  );
 
-  it.each(Object.entries(DAMAGED))(
+  slowTest.each(Object.entries(DAMAGED))(
     'does not begin with libraries that have %s',
     { timeout: 60_000 },
     async (_, given) => {
@@ -179,39 +191,49 @@ describe.each(['python', 'node'] as const)('a program in %s', (language) => {
     expect(await runWith('a forked cell', language, code, given)).toMatchObject({ stdout: 'ran\n', stderr: '' });
   });
 
-  it.each(CELLS)('ends at its memory limit if its libraries need more: %s', { timeout: 120_000 }, async (way) => {
+  slowTest.each(CELLS)('ends at its memory limit if its libraries need more: %s', { timeout: 120_000 }, async (way) => {
     const { stdout, ending } = await runWith(way, language, code, archiveOf(zeros(18)), { mem_mb: 160 });
     expect([stdout, ending.kind]).toEqual(['', 'memory_limit']);
   });
 
-  it('does not start with more than 512 MiB of libraries, whatever its memory', { timeout: 120_000 }, async () => {
-    const more = { mem_mb: 1024, wall_seconds: 100, cpu_seconds: 100 };
-    const { stdout, stderr } = await runWith('a forked cell', language, code, archiveOf(zeros(52)), more);
-    expect([stdout, stderr]).toEqual(['', expect.stringMatching(/more than 50000 entries or 536870912 bytes/)]);
-  });
+  slowTest(
+    'does not start with more than 512 MiB of libraries, whatever its memory',
+    { timeout: 120_000 },
+    async () => {
+      const more = { mem_mb: 1024, wall_seconds: 100, cpu_seconds: 100 };
+      const { stdout, stderr } = await runWith('a forked cell', language, code, archiveOf(zeros(52)), more);
+      expect([stdout, stderr]).toEqual(['', expect.stringMatching(/more than 50000 entries or 536870912 bytes/)]);
+    },
+  );
 
-  it('does not start if the limits leave too little time for its libraries, or allow only smaller files', async () => {
-    const { stdout, ending } = await runWith('a forked cell', language, code, archiveOf(zeros(20)), {
-      ...{ cpu_seconds: 0.02, mem_mb: 512 },
-    });
-    expect([stdout, ending.kind]).toEqual(['', 'cpu_limit']);
-    const small = await runWith('a forked cell', language, code, archiveOf(zeros(1)), { max_file_mb: 1 });
-    expect(small).toMatchObject({ stdout: '', stderr: expect.stringMatching(/cannot be unpacked: .*file too large/i) });
-  });
+  slowTest(
+    'does not start if the limits leave too little time for its libraries, or allow only smaller files',
+    async () => {
+      const { stdout, ending } = await runWith('a forked cell', language, code, archiveOf(zeros(20)), {
+        ...{ cpu_seconds: 0.02, mem_mb: 512 },
+      });
+      expect([stdout, ending.kind]).toEqual(['', 'cpu_limit']);
+      const small = await runWith('a forked cell', language, code, archiveOf(zeros(1)), { max_file_mb: 1 });
+      expect(small).toMatchObject({
+        stdout: '',
+        stderr: expect.stringMatching(/cannot be unpacked: .*file too large/i),
+      });
+    },
+  );
 
-  it.each(CELLS)('runs with its libraries within a limit of one process: %s', async (way) => {
+  slowTest.each(CELLS)('runs with its libraries within a limit of one process: %s', async (way) => {
     const { stdout, stderr } = await runWith(way, language, code, archiveOf([{ name: 'a' }]), { max_pids: 1 });
     expect([stdout, stderr]).toEqual(['ran\n', '']);
   });
 });
 
-it('an archive of the maximum size is unpacked', { timeout: 120_000 }, async () => {
+slowTest('an archive of the maximum size is unpacked', { timeout: 120_000 }, async () => {
   const code = 'import os, sys; print(len(os.listdir(sys.path[0])))';
   const libraries = archiveOf(TOO_MANY.slice(1));
   expect(await runWith('a forked cell', 'python', code, libraries)).toMatchObject({ stdout: '50000\n', stderr: '' });
 });
 
-it('code of libraries that an interpreter would run at its start does not run before the program', async () => {
+it('library code that an interpreter would run at its start does not run before the program', async () => {
   const ran = 'import sys; sys.stdout.write("ran first\\n")\n';
   const libraries = packed({
     'sitecustomize.py': ran,

@@ -1,9 +1,11 @@
 /** A memory limit means the same in both classes, whatever their runtimes need for themselves. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { slowTest } from '../../../../../test/rig/form.ts';
 import { CellsFixture, CLASSES } from './cells.fixture.ts';
 
 const MIB = 1024 * 1024;
-/** The memory of an interpreter, with the memory that a runtime takes in addition for a larger program. */
+/** The memory of an interpreter, plus the memory that a runtime takes in addition for a larger program. */
 const INTERPRETER_MIB = 24;
 
 let cells: CellsFixture;
@@ -16,7 +18,7 @@ afterAll(() => cells[Symbol.asyncDispose]());
 const touch = (mib: number) => `print(len(bytearray(${mib} << 20)) >> 20)`;
 
 describe.each(CLASSES)('a memory limit in the %s class', { tags: ['Submission-16', 'Receipt-18'] }, (choice) => {
-  it.each([64, 256, 1024])('a limit of %d MiB bounds a program, and is reported as enforced', async (mem_mb) => {
+  slowTest.each([64, 256, 1024])('a limit of %d MiB bounds a program, and is reported as enforced', async (mem_mb) => {
     const much = mem_mb - INTERPRETER_MIB;
     const within = await cells.run(choice, 'python', touch(much), { mem_mb });
     expect(within).toMatchObject({ ending: { kind: 'exited', exit_code: 0 }, stdout: `${much}\n`, violations: [] });

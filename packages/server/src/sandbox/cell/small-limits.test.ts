@@ -2,11 +2,13 @@
  * Limits below what a waiting cell already uses: the smallest possible limit is enforced and reported. Every higher limit is
  * enforced exactly.
  */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LIMIT_DEFAULTS, outputText, type RequestedLimits } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { slowTest } from '../../../../../test/rig/form.ts';
 import type { PreflightOptions } from '../classes/candidate.ts';
 import { openProvider } from '../prove/preflight.ts';
 import type { Collection, HeldLimits, Program, Provider } from '../sandbox.ts';
@@ -70,7 +72,7 @@ describe.each([
       return held.effective_limits.max_pids as number;
     }
 
-    it('Node gets as many processes as it has threads, even if the submission asked for fewer', async () => {
+    slowTest('Node gets as many processes as it has threads, even if the submission asked for fewer', async () => {
       const least = await leastPids('node');
       expect(least).toBeGreaterThan(1);
       for (const max_pids of [1, least - 1, least, least + 1]) {
@@ -90,13 +92,13 @@ describe.each([
       expect(await leastPids(language)).toBe(1);
     });
 
-    it.each(['python', 'node', 'bash'] as const)(
+    slowTest.each(['python', 'node', 'bash'] as const)(
       '%s gets at least the memory of its waiting interpreter, and never uses more than its limit in force',
       async (language) => {
         const { held } = await run(language, '', { mem_mb: 1 });
         const least = held.effective_limits.mem_mb as number;
         expect(Number.isInteger(least)).toBe(true);
-        // No two cells wait with the same number of pages.
+        // The number of pages in use differs from one waiting cell to the next.
         for (const mem_mb of [1, least - 1, least, least + 1, least + 2].filter((mib) => mib > 0)) {
           const ran = await run(language, '', { mem_mb });
           const inForce = ran.held.effective_limits.mem_mb as number;

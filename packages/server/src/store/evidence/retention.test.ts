@@ -1,5 +1,6 @@
 import { CANARY_TENANT, canaryNamedMilliseconds } from '@vouchbox/evidence';
 import { expect, test } from 'vitest';
+import { slowTest } from '../../../../../test/rig/form.ts';
 import { append } from '../history/events.ts';
 import { admit } from '../jobs/admission.ts';
 import { job, start } from '../jobs/jobs.ts';
@@ -36,7 +37,7 @@ async function endedJob(db: StoreDatabase, milliseconds: number, tenant = 'acme'
   return key;
 }
 
-/** The tables with rows of jobs. */
+/** The tables that have rows about jobs. */
 const OF_JOBS = [
   'jobs',
   'queue',
@@ -60,7 +61,7 @@ async function rowsOf(connection: TestDatabase, key: JobKey): Promise<number[]> 
   return (await Promise.all(counts)).map(([count]) => Number(count?.['rows']));
 }
 
-test('jobs that ended before the given time are removed with all rows, the oldest first, a few at a time', async () => {
+test('jobs that ended before the given time are removed with all their rows, a few at a time, the oldest first', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const [oldest, older, kept] = [await endedJob(db, 100), await endedJob(db, 200), await endedJob(db, 300)];
@@ -74,7 +75,7 @@ test('jobs that ended before the given time are removed with all rows, the oldes
   expect(await job(db, kept)).not.toBeNull();
 });
 
-test('one step of the removal ends after its first large job, so that other commands wait briefly', async () => {
+slowTest('one step of the removal ends after its first large job, so that other commands wait briefly', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const large: JobKey[] = [];

@@ -1,6 +1,8 @@
-/** The tree of the log as the store keeps it, beside one that is kept in memory. */
+/** The log's tree in the store, compared with one that is kept in memory. */
+
 import { encodeBase64, inclusionRanges, leafHash, rootOfInclusion } from '@vouchbox/evidence';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { slowTest } from '../../../../../test/rig/form.ts';
 import { storeAttestation, withdrawAttestation } from '../evidence/attestations.ts';
 import { finish } from '../evidence/outcomes.ts';
 import { deleteEnded } from '../evidence/retention.ts';
@@ -73,7 +75,7 @@ test('a head is stored if it is larger than the last one and not larger than the
   expect((await logState(db))?.head).toEqual(kept);
 });
 
-test('a node that still knows the earlier tree adds nothing to the log, and stores no head', async () => {
+test('a node that still knows only the earlier tree adds nothing to the log, and stores no head', async () => {
   await using other = await emptyStore();
   await openLog(other.db, OPENING);
   await reopenLog(other.db, { from: 1, opening: { ...OPENING, tree: 2 } });
@@ -111,7 +113,7 @@ test('a job is kept until it is in the log, and its leaf stays in the log when t
   expect([await logPlace(db, early), await logPosition(db, leaf(5))]).toEqual([null, 5]);
 });
 
-test('every proof in a tree of several tiles leads to the root', { timeout: 300_000 }, async () => {
+slowTest('every proof in a tree of several tiles leads to the root', { timeout: 300_000 }, async () => {
   const size = 700;
   for (let at = 6; at < size; at += 100) {
     for (let each = at; each < Math.min(at + 100, size); each++) await attested(leaf(each));

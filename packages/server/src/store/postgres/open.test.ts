@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { slowTest } from '../../../../../test/rig/form.ts';
 import { startPostgres } from '../../../../../test/rig/postgres-server.ts';
 import type { JobKey } from '../records/rows.ts';
 import { admitJob, finishOf, runJob, stdout } from '../store.fixture.ts';
@@ -37,7 +38,7 @@ async function texts(store: Store, key: JobKey): Promise<unknown[]> {
   return (page?.events ?? []).filter(({ kind }) => kind === 'stdout').map(({ data }) => data);
 }
 
-test('a store whose sessions the server closed opens new sessions and continues', async () => {
+slowTest('a store whose sessions the server closed opens new sessions and continues', async () => {
   const name = `of_one_test_${process.pid}`;
   await operate(`create database ${name}`);
   const there = new URL(url);
@@ -76,7 +77,7 @@ test('a database with other tables or unknown migration steps is refused and lef
   await dropSchema(other);
 });
 
-test('the full check finds damage of a store in PostgreSQL', async () => {
+test('the full check finds damage in a store on PostgreSQL', async () => {
   const own = await newSchema(inject('postgresUrl'));
   const store = await opened(own);
   const key = await runJob(store);
@@ -96,14 +97,17 @@ test('if the answer to a commit is lost, the change is stored once and acknowled
   expect(await texts(store, key)).toEqual([{ text: 'once' }]);
 });
 
-test('while the server is down every call is refused as unreachable, and afterwards everything stored is there', async () => {
-  await using server = await startPostgres();
-  await using store = await opened(server.url);
-  const key = await admitJob(store);
-  await server.kill();
-  expect((await refusal(store.probe())).code).toBe('unreachable');
-  expect((await refusal(store.counts())).code).toBe('unreachable');
-  await server.start();
-  expect((await store.job(key))?.status).toBe('queued');
-  expect(await store.finish(finishOf(key))).toBe(true);
-});
+slowTest(
+  'while the server is down, every call is refused as unreachable, and then everything stored is still there',
+  async () => {
+    await using server = await startPostgres();
+    await using store = await opened(server.url);
+    const key = await admitJob(store);
+    await server.kill();
+    expect((await refusal(store.probe())).code).toBe('unreachable');
+    expect((await refusal(store.counts())).code).toBe('unreachable');
+    await server.start();
+    expect((await store.job(key))?.status).toBe('queued');
+    expect(await store.finish(finishOf(key))).toBe(true);
+  },
+);

@@ -1,0 +1,66 @@
+/**
+ * Which test files each form of the tests has. `npm test` is the short form: it shows every statement and every attack once, and
+ * takes some minutes. `npm run long` has the rest: the same promises in more places, and larger sizes. Without a form, as in
+ * `npx vitest run FILE`, any file can be run.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** All test files. */
+export const TEST_FILES = ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'];
+
+const SERVER = 'packages/server/src';
+
+/** The files that only the long form has. `test/architecture` proves that each of these patterns finds a file. */
+export const ONLY_LONG = [
+  // Pages in a real browser, except those of the dashboard.
+  'test/browser/{docs-site,evidence,gradings,links,log,tools,verify-page}.test.ts',
+  // Several nodes, nodes that are killed, and launchers that hang.
+  'test/contract/{gradings-nodes,hung-launcher,nodes,object-store-process,sessions-kept}.test.ts',
+  `${SERVER}/store/postgres/{migrations/upgrade,plans,two-nodes,writing-session}.test.ts`,
+  `${SERVER}/store/copying/copy-to-postgres.test.ts`,
+  'test/crash/{gradings,orphans}.test.ts',
+  'test/deploy/{files,pods,user-container}.test.ts',
+  // Cells, in every class.
+  `${SERVER}/sandbox/cell/{python-ends,tools/modules,unanswered}.test.ts`,
+  `${SERVER}/sandbox/kernel/{seccomp/system-calls,user-namespace/one-user-cells}.test.ts`,
+  `${SERVER}/sandbox/{packs/build/install-locked,parked/parked-classes}.test.ts`,
+  `${SERVER}/sandbox/program/{interaction,tools/tool-channel,watch/watch}.test.ts`,
+  'test/programs/programs.test.ts',
+  // Packs that are built while a service runs, and the doctor on hosts that lack something.
+  'test/contract/new-pack.test.ts',
+  'packages/cli/src/doctor.test.ts',
+  // Check-lists of changes: each is carried out in a copy of the tree.
+  'test/architecture/check-lists.test.ts',
+  'test/crossings/planted.test.ts',
+  // Evidence, checked by every command and by the programs of others.
+  'test/contract/{attestation-keys,export-uploads,grade-evidence,grade-keys,monitor,reproduce}.test.ts',
+  'test/interoperability/{log-notes,service}.test.ts',
+  // Commands and clients with features that other files show over HTTP.
+  'test/contract/{adapter-builds,client-scenarios,client-tools,grade-compiled,login,many-jobs}.test.ts',
+  'test/contract/{mcp-grade,mcp-tools-from,object-store,run-libraries,run-session,run-tools,tools-replay,tutorial}.test.ts',
+];
+
+/** The attacks, of which the long form has more. Other files with a part in each form import it: see `test/rig/form.ts`. */
+const LONGER = ['test/hostile/{crun,gvisor,runsc}.test.ts'];
+const asksForForm = /^import \{.*\b(?:isLongForm|slowTest)\b.*rig\/form/m;
+
+export type Form = 'short' | 'long' | 'all';
+
+/** The form of this run. */
+export const form: Form = formOf(process.env['TEST_FORM']);
+
+function formOf(name = 'all'): Form {
+  if (name === 'short' || name === 'long' || name === 'all') return name;
+  throw new Error(`TEST_FORM is short, long or all, and not ${name}`);
+}
+
+/** The test files of a form, as paths from the root. */
+export function filesOfForm(root: string, wanted = form): Set<string> {
+  const found = (patterns: readonly string[]) => new Set(globSync([...patterns], { cwd: root }));
+  const every = found(TEST_FILES);
+  if (wanted === 'all') return every;
+  if (wanted === 'short') return every.difference(found(ONLY_LONG));
+  const asking = [...every].filter((file) => asksForForm.test(readFileSync(join(root, file), 'utf8')));
+  return found([...ONLY_LONG, ...LONGER]).union(new Set(asking));
+}
