@@ -1,4 +1,4 @@
-/** The promises of every provider, tried on each of them with real programs. */
+/** The promises that every provider makes, tried on each with real programs. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -73,7 +73,7 @@ describe.each(EVERY)('the %s provider', (choice) => {
     });
   });
 
-  it('gives a program its stdin, and an end of file if there is none', async () => {
+  it('gives a program its stdin, or end-of-file if it has none', async () => {
     expect((await run(choice, 'bash', 'cat', { stdin: 'a\nb' })).stdout).toBe('a\nb');
     expect((await run(choice, 'bash', 'cat; echo done')).stdout).toBe('done\n');
   });
@@ -174,7 +174,7 @@ print(__name__, sys.argv[0].endswith("/main.py"), __file__ == sys.argv[0])`;
     expect(ending).toEqual({ kind: 'stopped', cause });
   });
 
-  it('ends when its program ends, even if children are left', async () => {
+  it('ends a run when its program ends, even if children are left', async () => {
     const { ending, stdout } = await run(choice, 'bash', 'sleep 100 & echo left; exit 5');
     expect({ ending, stdout }).toEqual({ ending: { kind: 'exited', exit_code: 5 }, stdout: 'left\n' });
   });
@@ -286,7 +286,7 @@ os.wait()`;
     expect(programUsage).toEqual(choice === 'gvisor' ? undefined : { ...usage, account: 'cell' });
   });
 
-  it('gives a program that makes one process too many an ordinary error', async () => {
+  it('gives an ordinary error to a program that makes one process too many', async () => {
     const code = `import os, time
 made = 0
 try:

@@ -1,8 +1,8 @@
 /**
- * The cell, in which a program runs. It takes a `Program`, writes output to a sink, and returns an observation. This
- * folder knows no tenant, no job row and no HTTP.
+ * The cell in which a program runs. It takes a `Program`, writes output to a sink, and returns an observation. This folder knows
+ * no tenant, no job row and no HTTP.
  *
- * A cell is one of four values, each made by the step before it, at most once:
+ * A cell is one of four values in turn. Each step makes the next value, at most once:
  *
  *   prepared   up to the workload-ready boundary: bootstrapped, observed, its interpreter waiting, nothing of any job in
  *              it; it may wait there, parked, for as long as the service likes
@@ -36,10 +36,10 @@ import type {
   Violation,
 } from '@vouchbox/protocol';
 
-/** What a cell is made for if it does only one step of a compiled program: to build it, or to start its product. */
+/** The purpose of a cell that does only one step of a compiled program: to build the program, or to start its product. */
 export type Stage = 'build' | 'product';
 
-/** An input file. Large content comes in pieces, which can be read once. */
+/** An input file. Large content comes in pieces, which can be read only once. */
 export interface InputContent {
   readonly path: string;
   readonly content: Uint8Array | AsyncIterable<Uint8Array>;
@@ -63,7 +63,7 @@ export interface Program {
   readonly limits: RequestedLimits;
   /** The words that the program's compiler gets. Only a cell of a build has them; the program itself gets none of them. */
   readonly compilerOptions?: readonly string[];
-  /** The product that a cell starts. Large content comes in pieces, which can be read once. */
+  /** The product that a cell starts. Large content comes in pieces, which can be read only once. */
   readonly product?: InputContent['content'];
   /** Present if the program may call tools, in a cell that was made for tools. */
   readonly tools?: ProgramTools;
@@ -74,7 +74,7 @@ export interface Program {
 /** The members of a program without stdin, arguments, variables, files and outputs. */
 export const PLAIN_PROGRAM = { stdin: null, args: [], env: {}, files: [], outputs: [] } as const;
 
-/** A call of a tool, as the program wrote it. The number of the call is the program's own, and means nothing outside. */
+/** A tool call, as the program wrote it. The call's number is the program's own, and means nothing outside. */
 export interface ToolCall {
   readonly call: number;
   readonly tool: string;
@@ -85,7 +85,7 @@ export interface ToolCall {
 /** The answer to one of a program's calls. */
 export type ToolOutcome = { readonly result: unknown } | { readonly error: string };
 
-/** The handler of a program's calls of tools. */
+/** The handler of a program's tool calls. */
 export interface ProgramTools {
   readonly limits: ToolLimits;
   /** Called when the program is released. `answer` hands the program an answer, or drops it once the program has ended. */
@@ -100,7 +100,7 @@ export interface InteractionSide {
   gone(): void;
 }
 
-/** Outputs that are too large for memory. They are moved to where `keep` puts them while the cell still has them. */
+/** Outputs that are too large for memory. `keep` stores them elsewhere while the cell still has them. */
 export interface LargeRequest extends StoredLargeOutputs {
   /**
    * Keeps one large output. `place` is its index in `paths`; for `stdout` it is the index after the last path. The bytes are
@@ -114,19 +114,19 @@ export interface LargeOutput extends ArtifactRecord {
   readonly place: number;
 }
 
-/** The error of a large output that could not be kept, so that the run cannot be recorded. */
+/** The error for a large output that could not be kept. The run then cannot be recorded. */
 export class NotKept extends Error {
   override readonly name = 'NotKept';
 }
 
-/** The error of standard input that could not be read to its end, so that the program was not given what the record says. */
+/** The error for standard input that could not be read to its end: the program was not given what the record says. */
 export class NotGiven extends Error {
   override readonly name = 'NotGiven';
 }
 
 /**
  * How much of a stream was seen, and how much was offered to be stored, when the stream exceeded a recording cap. No later
- * records of it are offered. Spec § Limits, stored stdout and stderr.
+ * records of the stream are offered. Spec § Limits, stored stdout and stderr.
  */
 export type Cut = Readonly<Pick<Truncation, 'bytes_seen' | 'bytes_stored' | 'records_stored'>>;
 
@@ -214,7 +214,7 @@ export interface RunningCell {
 /** The members that identify a kind of cell. */
 export interface CellKind {
   readonly language: Language;
-  /** A runtime pack's name; null is the usual pack of the language. */
+  /** A runtime pack's name; null stands for the language's usual pack. */
   readonly runtime: string | null;
   /** What the cell is for, if it does not compile and run: see `program/stages.ts`. */
   readonly stage?: Stage | undefined;
@@ -224,7 +224,7 @@ export interface CellKind {
   readonly owner?: string | undefined;
   /** Whether the cell's program may call tools. Such a cell is made for its job: none is parked. */
   readonly hasTools?: boolean | undefined;
-  /** Whether the cell's job has libraries of its own, for which the cell has a place. No such cell is parked either. */
+  /** Whether the cell's job has libraries of its own. The cell then has a place for them, and is never parked. */
   readonly hasLibraries?: boolean | undefined;
 }
 
@@ -239,11 +239,11 @@ export interface CellRequest extends CellKind {
   readonly aheadUntil?: AbortSignal;
 }
 
-/** The parts that a cell of this kind would be made of now. */
+/** The parts from which a cell of this kind would be made now. */
 export interface CellOrigin {
   /** The name of the kind. It is the same for every request of the kind, whether the request names its pack or not. */
   readonly kind: string;
-  /** Reads from the host a text that changes when the runtime's program or the pack changes. */
+  /** Reads a text from the host. The text changes when the runtime's program or the pack changes. */
   madeOf(): string;
 }
 
@@ -258,20 +258,20 @@ export interface Provider extends AsyncDisposable {
   readonly enforced?: readonly LimitName[];
   /** Whether the programs of a cell may reach one another over `127.0.0.1` and `::1`. */
   readonly hasLoopback: boolean;
-  /** How many MiB a cell may take beside its job's `mem_mb`, for a runtime that has its own kernel. */
+  /** How many MiB a cell may take in addition to its job's `mem_mb`, for a runtime that has its own kernel. */
   readonly ownMemMb: number;
   /**
    * Resolves at the workload-ready boundary. Rejects with `BootstrapError`, and then leaves nothing behind. A few cells are
    * prepared at a time, in the order of the requests.
    */
   prepare(request: CellRequest): Promise<PreparedCell>;
-  /** The parts of a cell of this kind. Null if there is no such cell. */
+  /** The parts from which a cell of this kind is made; null if there is no such cell. */
   originOf(kind: CellKind): CellOrigin | null;
   /** Records that a job asked for such a cell. For an owner who asks often, later cells may be made in a cheaper way. */
   noteAsked(kind: CellKind): void;
 }
 
-/** The error of a bootstrap that took too long. On a busy machine, another try may be fast enough. */
+/** The error for a bootstrap that took too long. On a busy machine, another try may be fast enough. */
 export class NotReadyInTime extends Error {
   override readonly name: string = 'NotReadyInTime';
   constructor(milliseconds: number, message = `not ready within ${milliseconds / 1000} s`) {

@@ -1,4 +1,4 @@
-/** Archives of libraries, built entry by entry, so that a test can write entries that no packer writes. */
+/** Library archives, built entry by entry, so that a test can write entries that no packer writes. */
 import { gzipSync } from 'node:zlib';
 
 export interface ArchiveEntry {
@@ -32,7 +32,7 @@ export function archiveOf(entries: readonly ArchiveEntry[]): Buffer<ArrayBuffer>
   return Buffer.from(gzipSync(Buffer.concat([...entries.map(entryBytes), Buffer.alloc(2 * BLOCK)])));
 }
 
-/** A copy of the bytes in which one byte differs: the byte at `at`, counted from the end if negative. */
+/** A copy of the bytes with one byte changed: the byte at `at`, counted from the end if negative. */
 export function changed(bytes: Uint8Array, at: number): Buffer<ArrayBuffer> {
   const copy = Buffer.from(bytes);
   const index = (at + copy.length) % copy.length;

@@ -1,6 +1,6 @@
 /**
- * Brings a cell to the workload-ready boundary: confined, started, observed from outside, with nothing of any job in
- * it. If any step fails, nothing of the cell is left.
+ * Brings a cell to the workload-ready boundary: confined, started, observed from outside, and still without any part of a job. If
+ * a step fails, no part of the cell remains.
  */
 import { rm } from 'node:fs/promises';
 import { Workspace } from '../program/output/workspace.ts';
@@ -12,7 +12,7 @@ import type { Boot, Start, WaitingCell } from './start.ts';
 /** The memory that an interpreter may use before the hand-over. */
 const BOOT_MEMORY_BYTES = 256 * 1024 * 1024;
 const BOOT_PROCESSES = 64;
-/** The most memory for the buffers of a job's Internet sockets, if the kernel does not count them for its group. */
+/** The most memory for the buffers of a job's Internet sockets, if the kernel does not count that memory for the cell's group. */
 const SOCKET_BYTES = 16 * 1024 * 1024;
 /** The share of the processors that a cell gets while no job waits for it and other cells want the processors too. */
 const AHEAD_SHARE = 1 / 16;
@@ -58,7 +58,7 @@ export interface CellFailure {
   readonly said: readonly string[];
 }
 
-/** The error of a cell that could not be made or could not take a program. The error claims no protection. */
+/** The error for a cell that could not be made or could not take its program. The error's posture claims no protection. */
 export function bootstrapFailure({ runtime }: CellOptions, { step, error, said }: CellFailure): BootstrapError {
   const { message: reason } = error as Error;
   const message = [reason, ...said.filter((text) => text !== '' && !reason.includes(text))].join(': ');
@@ -76,8 +76,8 @@ function bootOf({ runtime, loopback, aheadUntil }: CellOptions): Boot {
 }
 
 /**
- * A cell that is made ahead yields the processors to cells with jobs until a job waits for it. If its group does not exist
- * yet or does not exist any more, its share cannot be raised now; the cell then gets its whole share with its job.
+ * A cell made ahead of time yields the processors to cells with jobs until a job waits for it. While its group does not exist
+ * (not yet, or no longer), its share cannot be raised; the cell then gets its whole share together with its job.
  */
 function watchDemand({ aheadUntil, group }: CellOptions, { share }: Boot): Disposable & { isSmall(): boolean } {
   let isSmall = share !== 1;

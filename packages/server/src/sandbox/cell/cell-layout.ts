@@ -8,13 +8,13 @@ import type { CellOptions } from './runtime.ts';
 
 /** The guest programs, which every cell sees. */
 const GUEST_PROGRAMS = fileURLToPath(new URL('guest', import.meta.url));
-/** How many inodes a cell's own file system has, for `/work` and all that is in it. */
+/** How many inodes the cell's own file system has. It holds `/work` and everything below it. */
 const WORK_INODES = 1024;
 const TEMPORARY_BYTES = 64 * 1024 * 1024;
 
 /**
- * The words of `svc-stage` (`../native/stage.c`), which joins the group, makes the cell's mounts and executes the
- * command that follows its words. `own` are further words for one runtime.
+ * The words for `svc-stage` (`../native/stage.c`). It joins the group, makes the cell's mounts and executes the command that
+ * follows these words. `own` has further words for one runtime.
  */
 export function stageWords(options: CellOptions, own: readonly string[]): readonly string[] {
   return [
@@ -31,12 +31,12 @@ export function stageWords(options: CellOptions, own: readonly string[]): readon
   ];
 }
 
-/** The options of the tmpfs that holds everything that a job can write below `/work`: tmpfs(5). */
+/** The tmpfs(5) options of the file system for everything that a job can write below `/work`. */
 export function workFileSystem({ workBytes }: CellOptions): string {
   return `size=${workBytes},nr_inodes=${WORK_INODES},mode=755`;
 }
 
-/** The options for the description of this cell. */
+/** The options from which this cell's description is made. */
 export function descriptionOptions(options: CellOptions): DescriptionOptions {
   const { directory, language, stage, reproducible, hasTools, hasLibraries, loopback, pack, rootUid, runtime } =
     options;
@@ -62,7 +62,7 @@ export function descriptionOptions(options: CellOptions): DescriptionOptions {
   };
 }
 
-/** The trees of the host that a cell sees, with their places in the cell. */
+/** The host trees that a cell sees, with their places in the cell. */
 export function treesOf({ pack }: CellOptions): readonly MountPoint[] {
   return [...pack.binds, { source: GUEST_PROGRAMS, destination: GUEST.guest }];
 }

@@ -1,6 +1,6 @@
 /**
- * One cell, made by any runtime, from an empty directory until nothing of it is left. The bundle configures the cell,
- * and its protections are observed. Who killed it, the kernel's counters and process 1's report decide how it ended.
+ * The life of one cell under any runtime, from an empty directory until nothing of it is left. The bundle configures the cell,
+ * and its protections are observed. How it ended follows from who killed it, the kernel's counters and process 1's report.
  */
 import { availableParallelism } from 'node:os';
 import { once } from '../../ground/once.ts';
@@ -13,7 +13,7 @@ import { programAlone } from './program-alone.ts';
 import type { CellOptions } from './runtime.ts';
 import type { LimitsInForce } from './start.ts';
 
-/** The number of processors. It is read once, because each call takes three system calls. */
+/** The number of processors. It is read once, because each reading takes three system calls. */
 const CORES = availableParallelism();
 const MIB = 1024 * 1024;
 
@@ -41,8 +41,8 @@ export class ConfinedCell implements PreparedCell {
   }
 
   /**
-   * Builds a cell up to the workload-ready boundary. Rejects with `BootstrapError`, having left nothing behind.
-   * `forget` is called once, when the cell is gone, or when it could not be removed.
+   * Builds a cell up to the workload-ready boundary. If this fails, it leaves nothing behind and rejects with `BootstrapError`.
+   * `forget` is called once: when the cell is gone, or when it could not be removed.
    */
   static async prepare(options: CellOptions, forget: (isGone: boolean) => void): Promise<ConfinedCell> {
     const begun = await bootstrap(options).catch((error: unknown) => {
@@ -102,7 +102,7 @@ export class ConfinedCell implements PreparedCell {
     return this.#gone();
   }
 
-  /** Does one step of the hand-over. If it fails, the cell is gone when this rejects. */
+  /** Takes one step of the hand-over. If the step fails, the cell is gone by the time the promise rejects. */
   async #step<Result>(step: string, work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
@@ -118,7 +118,7 @@ interface Parts extends Bootstrapped {
   readonly location: CellOptions['group']['location'];
   readonly sharesHostKernel: boolean;
   readonly hasCompiler: boolean;
-  /** Disposed with the cell. */
+  /** Is disposed with the cell. */
   readonly runs: DisposableStack;
 }
 
@@ -189,7 +189,7 @@ export class LoadedConfinedCell implements LoadedCell {
       isCompiling,
       oomKills: fits ? counted.oomKills : 1,
       processesRefused: counted.processesRefused,
-      // A cell whose waiting processes were killed was never released.
+      // If the waiting processes were killed, the cell was never released.
       alone: fits ? programAlone({ ending, hasCompiler, sharesHostKernel, counted: usage }) : null,
       diagnostics: start.said().join(': '),
     };

@@ -1,4 +1,4 @@
-/** Both isolated classes, opened as the service opens them, and one way to run a program in a cell of either. */
+/** Opens both isolated classes as the service does, and runs programs in cells of either class. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -27,7 +27,7 @@ export interface ConfinedCellsOptions {
   readonly runtime: Runtime;
   readonly packs: readonly Pack[];
   readonly groups: GroupRoot;
-  /** The service's own directory on the host, root only. */
+  /** The service's own directory on the host, accessible to root only. */
   readonly directory: string;
   readonly workBytes: number;
   readonly hostPostureSha256: (() => string | null) | null;
@@ -39,7 +39,7 @@ export interface ConfinedCellsOptions {
 /** Prepares cells of one runtime and remembers each until it is gone. Disposing this ends all of them. */
 export class ConfinedCells implements AsyncDisposable {
   readonly #options: ConfinedCellsOptions;
-  /** The root of usual cells, and the root of cells whose programs may call tools. */
+  /** Two empty roots: one for ordinary cells, and one for cells whose programs may call tools. */
   readonly #roots: { readonly usual: string; readonly withTools: string };
   readonly #cells = new Map<string, ConfinedCell>();
   readonly #preparing = new Set<Promise<unknown>>();
@@ -73,7 +73,7 @@ export class ConfinedCells implements AsyncDisposable {
     return this.#packs.map(packView);
   }
 
-  /** Makes cells of a pack from now on. The name of the pack must be new. */
+  /** Makes cells of a pack from now on. The pack's name must be new. */
   addPack(pack: Pack): void {
     this.#packs.push(pack);
   }
@@ -110,7 +110,7 @@ export class ConfinedCells implements AsyncDisposable {
     if (pack !== undefined && !this.#isClosed) this.#templateOf(kind, pack, true);
   }
 
-  /** Ends every cell, including those that are still being made, and makes no more. */
+  /** Ends every cell, including cells that are still being made, and makes no more. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#preparing);
@@ -149,8 +149,8 @@ export class ConfinedCells implements AsyncDisposable {
       reproducible: request.reproducible,
       hasTools: request.hasTools ?? false,
       hasLibraries: request.hasLibraries ?? false,
-      // Only a cell with an owner can be a copy of a template. A cell with tools or libraries gets no owner, because a
-      // copy has no descriptors of tools and no place for libraries.
+      // Only a cell with an owner can be a copy of a template. A cell with tools or libraries gets no owner, because a copy has
+      // no descriptors for tools and no place for libraries.
       owner: request.reproducible || request.hasTools || request.hasLibraries ? undefined : request.owner,
       group: groups.open(id),
       directory: join(directory, 'cells', id),
@@ -203,7 +203,7 @@ export class ConfinedCells implements AsyncDisposable {
     return new BootstrapError('cgroup', (error as Error).message, unreadyPosture(backend, identity), { cause: error });
   }
 
-  /** Takes two unused users for a cell, so that no two jobs share one. If only root is mapped, every cell gets root. */
+  /** Takes two unused users for a cell, so that no two jobs share a user. If only root is mapped, every cell gets root. */
   #takeUid(): number {
     // Every program is then root of this namespace.
     if (hasOneUser()) return 0;

@@ -1,7 +1,7 @@
 /**
- * The description of a cell, the same for every way to make the cell: the commands that wait inside and everything that
- * confines them. The description is a pure function of its options. It states only what was requested; the protections
- * that are really on are observed in the running cell.
+ * Describes a cell: the commands that wait inside it, and everything that confines them. The description is a pure function of
+ * its options, and is the same however the cell is made. It states only what was requested; the protections that are really on
+ * are observed in the running cell.
  */
 import { LIMIT_DEFAULTS, librariesBytesMax } from '@vouchbox/protocol';
 import { runscSeccompProfile, type SeccompProfile, seccompProfile } from '../kernel/seccomp/seccomp.ts';
@@ -14,7 +14,7 @@ import { toolWords } from './tool-files.ts';
 /** The user a program runs as inside its cell. */
 export const JOB_UID = 1000;
 
-/** The places of things inside a cell. `/svc` holds only files of the service, read-only. */
+/** Paths inside a cell. `/svc` holds only the service's own files, read-only. */
 export const GUEST = {
   work: '/work',
   report: '/svc/report',
@@ -32,7 +32,7 @@ const GUEST_COMMANDS: Readonly<Record<LanguageRun['guest'], readonly string[]>> 
   'launch.sh': ['/bin/bash', '--norc', '--noprofile'],
 };
 
-/** Python that reads a fixed hash seed from a variable. `-I` would ignore it; `launch.py` isolates this Python in another way. */
+/** Python that reads a fixed hash seed from a variable. `-I` would ignore that; `launch.py` isolates this Python differently. */
 const SEEDED_PYTHON = ['/usr/bin/python3', '-s', '-u'];
 
 /** The commands that wait in a cell: one to run the program and, for a compiled language, one to compile it. */
@@ -54,7 +54,7 @@ function waitingCommands({ sharesHostKernel, hasTools, hasLibraries, ...kind }: 
   };
 }
 
-/** The word by which a waiting interpreter knows where to unpack the libraries of its job. */
+/** The word that tells a waiting interpreter where to unpack its job's libraries. */
 export function librariesWord(place: string): string {
   return `libraries=${place}`;
 }
@@ -116,7 +116,7 @@ export function describeCell(options: DescriptionOptions): CellDescription {
   };
 }
 
-/** Limits of each process, a second bound beside the cgroup. File size, CPU time and processes are limited at the hand-over. */
+/** Limits on each process, a second bound beside the cgroup. File size, CPU time and processes are limited at the hand-over. */
 const RESOURCES = {
   NOFILE: 256,
   CORE: 0,
@@ -128,7 +128,7 @@ const RESOURCES = {
   RTPRIO: 0,
 } as const;
 
-/** Here process 1 writes files of a control group that state the memory limit, because gVisor has no such files. */
+/** Process 1 writes control-group files here that state the memory limit, because gVisor has no such files. */
 const SHOWN_GROUPS: CellMount = {
   destination: '/sys/fs/cgroup',
   type: 'tmpfs',
@@ -137,8 +137,8 @@ const SHOWN_GROUPS: CellMount = {
 };
 
 /**
- * The unpacked content is bounded in bytes and in entries (`guest/unpack.py`). This file system has some more inodes, for other
- * files that the interpreter writes here.
+ * The unpacked content is bounded in bytes and in entries (`guest/unpack.py`). This file system has more inodes than that, for
+ * other files that the interpreter writes here.
  */
 const LIBRARIES = tmpfs(GUEST.libraries, [
   'nosuid',
@@ -148,7 +148,7 @@ const LIBRARIES = tmpfs(GUEST.libraries, [
   'nr_inodes=65536',
 ]);
 
-/** Options for the cell's terminals (`/dev/ptmx`). They are few: the kernel limits the terminals of all cells together. */
+/** Options for the cell's terminals (`/dev/ptmx`). A cell gets only a few: the kernel limits those of all cells together. */
 const TERMINALS = ['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620', 'max=16'];
 
 function mountsOf(options: DescriptionOptions): CellMount[] {
@@ -179,7 +179,7 @@ function bind(source: string, destination: string, options: readonly string[]): 
   return { destination, type: 'bind', source, options: ['rbind', 'private', ...options] };
 }
 
-/** Kernel files that tell about the host. */
+/** Kernel files that reveal facts about the host. */
 const MASKED_PATHS = [
   ...`acpi allocinfo asound bootconfig buddyinfo bus cgroups cmdline config.gz consoles crypto devices diskstats dma driver
     execdomains fb filesystems fs interrupts iomem ioports irq kallsyms kcore key-users keys kmsg kpagecgroup kpagecount
@@ -194,5 +194,5 @@ const MASKED_PATHS = [
   '/sys/firmware',
 ];
 
-/** Kernel files that steer the host. */
+/** Kernel files that control the host. */
 const READONLY_PATHS = 'sys sysrq-trigger dynamic_debug'.split(' ').map((name) => `/proc/${name}`);

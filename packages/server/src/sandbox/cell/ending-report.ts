@@ -1,11 +1,11 @@
 /**
- * Reads the report of process 1 about the program's end. Process 1 sends its report to the launcher, or writes it to a
- * directory in which no job can write.
+ * Reads process 1's report of how the program ended. Process 1 sends its report to the launcher, or writes it to a directory that
+ * no job can write to.
  */
 import { parseWaitStatus, type WaitStatus } from '../program/ending.ts';
 import type { Workspace } from '../program/output/workspace.ts';
 
-/** Processor time and elapsed time, as the kernel under which process 1 runs reports them. */
+/** Processor time and elapsed time, as reported by the kernel under which process 1 runs. */
 export interface Taken {
   readonly cpuMicroseconds: number;
   readonly wallMicroseconds: number;
@@ -16,13 +16,13 @@ export interface EndingReport {
   readonly status: WaitStatus | null;
   /** Whether the compiler was running; the status is then the compiler's. */
   readonly isCompiling: boolean;
-  /** The usage of the compiler before the program ran, zero if there is no compiler; null if it was not reported. */
+  /** The compiler's usage before the program ran: zero if there is no compiler, null if it was not reported. */
   readonly compiled: Taken | null;
-  /** The usage of the program with all its descendants, and the most memory that one of them had; null if it was not reported. */
+  /** The usage of the program and all its descendants, and the most memory that any one of these had; null if not reported. */
   readonly took: (Taken & { readonly memoryPeakBytes: number | null }) | null;
 }
 
-/** The bound on a report of process 1. A report is one line, and always shorter. */
+/** The most bytes of a report from process 1. A report is one line, and always shorter than this. */
 const REPORT_BYTES_MAX = 256;
 /** Reports are padded to one length. */
 const PADDING = / +\n$/;

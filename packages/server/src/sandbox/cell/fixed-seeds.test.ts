@@ -17,7 +17,7 @@ const WAYS = {
 
 const ORDER = 'print({"a", "b", "c", "d", "e", "f", "g", "h"}, hash("a"))';
 
-describe.each(Object.entries(WAYS))('a reproducible program by %s', (name, way) => {
+describe.each(Object.entries(WAYS))('a reproducible program run by %s', (name, way) => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-seeds-test-'));
   let provider: Provider;
   beforeAll(async () => {
@@ -56,7 +56,7 @@ describe.each(Object.entries(WAYS))('a reproducible program by %s', (name, way) 
     expect(await reproducible('bash', asked)).toBe('0\n0\n');
   });
 
-  it('finds modules in the same places as any program', async () => {
+  it('finds modules in the same places as any other program', async () => {
     const code = 'import sys; print([path for path in sys.path if path != ""])';
     expect(await reproducible('python', code)).toBe(await output({ language: 'python' }, code));
   });
@@ -69,7 +69,7 @@ describe.each(Object.entries(WAYS))('a reproducible program by %s', (name, way) 
   });
 
   it.runIf(name === 'the launcher')(
-    'is started anew, although other programs of its owner are copies of a template',
+    'is started anew, although the owner’s other interpreters are copies of a template',
     async () => {
       const copied = await copiedPython(provider, 'asks-often');
       const [one, other] = [await output(copied, ORDER), await output(copied, ORDER)];

@@ -36,7 +36,7 @@ export class GuestChannel {
     streams.stderr.on('data', this.#diagnose).on('error', this.#fail);
   }
 
-  /** The output of the runtime or process 1 before the release, for the operator. */
+  /** What the runtime or process 1 printed before the release, for the operator. */
   get diagnostics(): string {
     return this.#diagnostics.trim();
   }
@@ -47,7 +47,7 @@ export class GuestChannel {
     this.#wake();
   }
 
-  /** The report of process 1. Resolves at the workload-ready boundary, when the interpreter waits. */
+  /** The report from process 1. Resolves at the workload-ready boundary, when the interpreter waits. */
   async report(): Promise<string> {
     const [, length] = (await this.#line()).match(/^ready (\d+)$/) ?? [];
     if (length === undefined || Number(length) > REPORT_BYTES_MAX) throw new Error('the cell sent no report');
@@ -65,8 +65,8 @@ export class GuestChannel {
   }
 
   /**
-   * Lets the program run with its words and its stdin. The stdin stays open if another program writes it, or if it
-   * comes in pieces. From then on this channel reads no output. `heapMb` is used only for Node and Java.
+   * Lets the program run with its words and its stdin. The stdin stays open if another program writes to it, or if it comes in
+   * pieces. After the release, this channel reads no output. `heapMb` is used only for Node and Java.
    */
   release(program: Released, heapMb: number): void {
     const { stdout, stderr, stdin: input } = this.#streams;

@@ -1,4 +1,4 @@
-/** A cell's own loopback: what programs can do with it on, and which errors they get with it off. */
+/** A cell's own loopback: what programs can do while it is on, and which errors they get while it is off. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CellsFixture, CLASSES, type IsolatedClass } from './cells.fixture.ts';
 
@@ -97,7 +97,7 @@ describe('with the loopback on', () => {
     expect((await cells.run('namespace', 'python', code)).stdout).toBe('ENOSYS ENOSYS ENOSYS ENOSYS ok\n');
   });
 
-  it("the data that waits in a job's sockets is bounded, however many processes it has", async () => {
+  it("the data that waits in a job's sockets is bounded, however many processes the job has", async () => {
     const code = [
       'import os, socket, time',
       'server = socket.socket(); server.setsockopt(1, 8, 1 << 22); server.bind(("127.0.0.1", 0)); server.listen(200); held = []',

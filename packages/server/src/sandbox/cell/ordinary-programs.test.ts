@@ -1,4 +1,4 @@
-/** The things that programs expect of any Linux, and find in a cell of either class. */
+/** What programs expect of any Linux, and find in a cell of either class. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * The limits of a job on each process that waits for it. They are sent as rows `NAME=VALUE`, with the names of this
- * table, to process 1 or the launcher, which sets them. `native/limits.h` has the same table.
+ * A job's limits on each process that waits for it. Process 1 or the launcher sets them. It gets them as rows `NAME=VALUE`, with
+ * the names in this table. `native/limits.h` has the same table.
  */
 export const PROCESS_LIMITS = { fileBytes: 'FSIZE', cpuSeconds: 'CPU', processes: 'NPROC' } as const;
 

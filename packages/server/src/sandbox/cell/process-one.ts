@@ -1,6 +1,6 @@
 /**
- * Process 1 of cells that a runtime makes. Its program is in the root that all cells share. If programs use gVisor's kernel,
- * the root also has their system call filter, which runsc would otherwise make for each cell.
+ * Process 1 of cells that a runtime makes. Its program is in the root that all cells share. If programs use gVisor's kernel, the
+ * root also has their system call filter, so that runsc need not make one for each cell.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ export const PROCESS_ONE: readonly string[] = [GUEST.init, '-'];
 /** The command of a process 1 that sets the filter itself. */
 export const FILTERING_PROCESS_ONE: readonly string[] = [GUEST.init, GUEST.filter];
 
-/** Whether the filter can be made ahead. The program that makes it can be built only with the headers of libseccomp. */
+/** Whether the filter can be made ahead of time. Its maker can be built only where the headers of libseccomp are installed. */
 export function makesFilter(): boolean {
   return existsSync(SVC_FILTER);
 }

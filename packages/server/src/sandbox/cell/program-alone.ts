@@ -1,7 +1,7 @@
 /**
- * A program's usage without its compiler's, from one of two sources. In a namespace cell, the host's kernel counts the
- * whole cell from the hand-over on, and process 1 reports the compiler's part of that. In a gVisor cell, gVisor's
- * kernel counts the program: the host's kernel counts gVisor's kernel together with everything that runs on it.
+ * A program's usage without its compiler's, from one of two sources. In a namespace cell, the host's kernel counts the whole cell
+ * from the hand-over on, and process 1 reports the compiler's part of that. In a gVisor cell, gVisor's kernel counts the program,
+ * because the host's kernel counts gVisor's kernel together with everything that runs on it.
  */
 import type { ProgramAlone, RunEnd } from '../program/program-run.ts';
 import type { EndingReport } from './ending-report.ts';
@@ -11,7 +11,7 @@ interface Ended {
   /** Whether a compiler waited in the cell beside the program. */
   readonly hasCompiler: boolean;
   readonly sharesHostKernel: boolean;
-  /** The count of the host's kernel since the hand-over. */
+  /** What the host's kernel has counted since the hand-over. */
   readonly counted: { readonly cpuMilliseconds: number } & Pick<RunEnd, 'memoryPeakBytes'>;
 }
 
@@ -21,7 +21,7 @@ export function programAlone({ ending, hasCompiler, sharesHostKernel, counted }:
   return sharesHostKernel ? byCell(ending, hasCompiler, counted) : byGuest(ending, counted);
 }
 
-/** The usage by the host's kernel. After a compiler, the memory peak is null, because a cell has only one peak. */
+/** The usage as counted by the host's kernel. After a compiler, the memory peak is null, because a cell has only one peak. */
 function byCell({ compiled }: EndingReport, hasCompiler: boolean, counted: Ended['counted']): ProgramAlone | null {
   if (!hasCompiler) return { account: 'cell', ...counted, wall: { afterMilliseconds: 0 } };
   if (compiled === null) return null;
@@ -34,7 +34,7 @@ function byCell({ compiled }: EndingReport, hasCompiler: boolean, counted: Ended
 }
 
 /**
- * The usage by the count of the guest's kernel. That kernel also counts while the host gives its processor to others, so on a
+ * The usage as counted by the guest's kernel. That kernel keeps counting while the host gives its processor to others, so on a
  * busy host it may count more time than the program had.
  */
 function byGuest({ took }: EndingReport, counted: Ended['counted']): ProgramAlone | null {

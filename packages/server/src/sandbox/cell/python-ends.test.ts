@@ -75,7 +75,7 @@ async function runInCell(provider: Provider, request: CellRequest, code: string)
   return { stdout: withoutAddresses(said.stdout), stderr: withoutAddresses(said.stderr), ending };
 }
 
-/** The parts of the output that differ from run to run. */
+/** The output without addresses, because they differ from run to run. */
 function withoutAddresses(said: string): string {
   return said.replaceAll(/0x[0-9a-f]+/g, '0x');
 }

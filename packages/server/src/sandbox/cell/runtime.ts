@@ -1,4 +1,4 @@
-/** A runtime of cells, and everything that one cell is made of, chosen before it exists. */
+/** A runtime that makes cells, and everything that is chosen for a cell before it exists. */
 import type { Backend, IsolationClass, Language, RuntimeIdentity } from '@vouchbox/protocol';
 import type { Group } from '../kernel/cgroup/cgroup.ts';
 import type { CellKind } from '../sandbox.ts';
@@ -12,9 +12,9 @@ export interface Overhead {
   /** How many host processes and threads the runtime takes for a job of `max_pids`. */
   readonly processes: (maxPids: number) => number;
   /**
-   * How far RLIMIT_NPROC is above `max_pids`. In the namespace class it is above, so that the group's limit is reached
-   * first: the group refuses new processes and counts the refusals. In gVisor it is one below: gVisor still counts an
-   * interpreter that has changed its user under the former user, so one process of the job's user is not counted.
+   * By how much RLIMIT_NPROC exceeds `max_pids`. In the namespace class it is higher, so that the group's limit is reached first:
+   * the group refuses new processes and counts the refusals. In gVisor it is one lower: after an interpreter has changed its
+   * user, gVisor still counts it under the former user, so one of the job's processes is not counted.
    */
   readonly guestProcesses: number;
 }
@@ -29,15 +29,15 @@ export interface Runtime extends AsyncDisposable {
   readonly sharesHostKernel: boolean;
   readonly overhead: Overhead;
   /**
-   * Names the template from which this owner's cells are copied at present; null if there is no template, as in most
-   * cases. If `isAsked` is set, this call counts as a request, which may begin a template.
+   * Names the template from which this owner's cells are copied at present; null if there is no template, as in most cases. With
+   * `isAsked`, the call counts as a request and may begin a template.
    */
   templateOf(options: TemplateRequest): string | null;
-  /** Makes the group of a cell, and starts process 1, which is in it from its first instruction. */
+  /** Makes the group of a cell and starts process 1, which is in that group from its first instruction. */
   start(options: CellOptions, boot: Boot): Start;
   /**
-   * The memory of a waiting cell, in bytes, that belongs to the runtime and not to the interpreter. In gVisor the memory
-   * of programs is a file in memory, and all other memory belongs to the sentry and the gofer. Other runtimes have none.
+   * How many bytes of a waiting cell's memory belong to the runtime and not to the interpreter. In gVisor the memory of programs
+   * is a file in memory, and all other memory belongs to the sentry and the gofer. Other runtimes have none.
    */
   ownMemoryBytes(group: Group): number;
   /** The process limit in force for the job: the group's in the namespace class, that of gVisor's own kernel in gVisor. */
@@ -53,7 +53,7 @@ export interface TemplateRequest {
   readonly cell: () => CellOptions;
 }
 
-/** A name, users and a group like those of a cell, for a runtime's own use. Disposing it removes the group. */
+/** A name, users and a group such as a cell has, for a runtime's own use. Disposing it removes the group. */
 export interface ReservedCell extends AsyncDisposable {
   readonly id: string;
   readonly rootUid: number;

@@ -20,7 +20,7 @@ const texts = new Map(
   ]),
 );
 
-/** The module of programs in a language, as an input file. */
+/** The module for programs in a language, as an input file. */
 export function sessionModule(language: Language): { readonly path: string; readonly content_base64: string } {
   const name = NAMES[LANGUAGE_RUNS[language].guest];
   return { path: `${SESSION_FILES.inputs}/${name}`, content_base64: texts.get(name)?.() ?? '' };

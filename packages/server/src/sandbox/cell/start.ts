@@ -19,7 +19,7 @@ export interface Boot extends GroupLimits {
 
 /** A cell whose process 1 runs, or is about to. */
 export interface Start {
-  /** Resolves at the workload-ready boundary. Rejects with the reason if the cell ended before. */
+  /** Resolves at the workload-ready boundary. Rejects with the reason if the cell ended before that. */
   readonly ready: Promise<WaitingCell>;
   /** Resolves once process 1 has ended, or has nothing more to do. Never rejects. */
   readonly ended: Promise<void>;
@@ -35,7 +35,7 @@ export interface Start {
 export interface WantedLimits {
   readonly fileBytes: number;
   readonly cpuSeconds: number;
-  /** The resource limit of the interpreter, which counts processes of one user. */
+  /** The interpreter's resource limit on processes. It counts the processes of one user. */
   readonly guestProcesses: number;
   /** The size of the heap, only for Node. */
   readonly heapMb: number;
@@ -91,20 +91,20 @@ export interface WaitingCell {
   readonly pipes: Pipes;
   /** The path of its `/work` on the host, before any file of a job is in it. */
   readonly work: string;
-  /** Observes its protections. Throws, naming those that are missing. */
+  /** Observes the cell's protections. Throws, naming those that are missing. */
   observe(): ObservedPosture;
   /** The cell's memory in bytes, as the kernel counts it for its group. */
   memoryBytes(): number;
   /** Whether all processes that wait in the cell are alive. */
   isWhole(): boolean;
   /**
-   * Sets a job's limits, but none below the cell's present usage, and reads them back. Peak memory counts from here if
-   * the kernel can restart its count.
+   * Sets a job's limits, but none below the cell's present usage, and reads them back. If the kernel can restart its count of
+   * peak memory, that count begins here.
    */
   hold(wanted: WantedLimits): Promise<LimitsInForce>;
   /** Lets the program run with its words and its stdin. */
   release(program: Program): void;
-  /** Kills everything in it. */
+  /** Kills everything in the cell. */
   kill(): void;
   /** Resolves once nothing of the program is alive. */
   over(): Promise<Over>;

@@ -1,6 +1,6 @@
 /**
  * The files for a program that may call tools in its cell: a module for Python and one for JavaScript, and the command `tool`.
- * Cells of other jobs have no such files. The files only write and read lines, as a program can also do without them.
+ * Cells of other jobs have no such files. The files only write and read lines; a program can do the same without them.
  */
 import { readFileSync } from 'node:fs';
 import type { LanguageRun } from '../program/language-runs.ts';
@@ -11,7 +11,7 @@ const PYTHON = 'svc/tools.py';
 const NODE = 'node_modules/tools';
 const COMMANDS = 'opt/svc/bin';
 
-/** The files of tools: their paths in a root, and the names of their sources. */
+/** The tool files: their paths in a root, and the names of their sources. */
 const SOURCES: Readonly<Record<string, string>> = {
   [PYTHON]: 'tools.py',
   [`${NODE}/index.cjs`]: 'index.cjs',
@@ -31,7 +31,7 @@ export function toolFiles(): RootFiles {
   };
 }
 
-/** The words that tell a waiting interpreter of a language where its module is. */
+/** The words that tell a language's waiting interpreter where its module is. */
 export function toolWords({ guest }: Pick<LanguageRun, 'guest'>, root = ''): readonly string[] {
   const module = { 'launch.py': PYTHON, 'launch.cjs': NODE, 'launch.sh': null }[guest];
   return module === null ? [] : [`tools=${root}/${module}`];

@@ -1,5 +1,5 @@
 /**
- * Cells that hang at the hand-over: the service waits for their process 1 for a bounded time, and leaves nothing of them.
+ * Cells that hang at the hand-over: the service waits a bounded time for their process 1, and leaves nothing of them behind.
  * Forked cells are not tried here, because their limits are set from outside.
  */
 import { mkdtempSync, rmSync } from 'node:fs';

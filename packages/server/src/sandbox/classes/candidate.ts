@@ -29,11 +29,11 @@ export interface PreflightOptions {
 
 /** A provider that makes cells but is not yet proven. */
 export interface Candidate extends Omit<Provider, 'languages' | 'isolation_class'> {
-  /** Whether each cell has a control group, which counts its processes and holds its memory. */
+  /** Whether each cell has a control group, which counts its processes and limits its memory. */
   readonly hasGroups: boolean;
   /** Packs that exist but cannot be used. */
   readonly packsLeftOut: readonly PackLeftOut[];
-  /** Loads the packs whose names were not there before. Cells can be made of these packs, but nothing about them is proven. */
+  /** Loads the packs whose names were not there before. Cells can be made from these packs, but nothing about them is proven. */
   loadNewPacks(): LoadedPacks;
   /** Forgets a pack that `loadNewPacks` loaded and whose trial failed. */
   forgetPack(name: string): void;

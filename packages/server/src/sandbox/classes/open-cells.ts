@@ -27,7 +27,7 @@ const TRY_MILLISECONDS_MAX = 5000;
 /** How long a cell may take to be ready on an ordinary host, if a job waits for it. */
 const READY_MILLISECONDS_MAX = 10_000;
 
-/** Candidate of the namespace class: forked by a launcher, or under crun. */
+/** Opens a candidate of the namespace class. A launcher forks its cells, or crun makes them. */
 export async function openNamespaceCells(options: PreflightOptions): Promise<Candidate> {
   const { namespaceLauncher = 'auto' } = options;
   // In a user namespace crun cannot make the devices of a cell.
@@ -35,22 +35,22 @@ export async function openNamespaceCells(options: PreflightOptions): Promise<Can
   return openConfinedCells(options, forks ? launcherRuntime : crunRuntime);
 }
 
-/** Candidate of the gVisor class, under runsc in the best way that works on this host. */
+/** Opens a candidate of the gVisor class. It uses runsc in the best way that works on this host. */
 export async function openGvisorCells(options: PreflightOptions): Promise<Candidate> {
   requireRootOfHost();
   const tryWay = (way: GvisorWay) => tryTwice(way, (times) => tryGvisorWay(options, way, times));
   return openGvisorCellsOn(options, await chooseWay(options.gvisorStarter ?? 'auto', tryWay));
 }
 
-/** Candidate of the gVisor class in a way that is known to work. */
+/** Opens a candidate of the gVisor class in a way that is known to work. */
 export async function openGvisorCellsOn(options: PreflightOptions, way: GvisorWay): Promise<Candidate> {
   requireRootOfHost();
   return openConfinedCells(options, () => runscRuntime(way));
 }
 
 /**
- * Starts one cell in that way; the cell is gone when this resolves. Rejects if the cell is not ready in time: `times`
- * is a factor for that time. kvm always gets the time of an ordinary host, because a kvm that does not work hangs.
+ * Starts one cell in this way; the cell is gone when the promise resolves. Rejects if the cell is not ready in time; `times` is a
+ * factor for that time. kvm always gets the time of an ordinary host, because a kvm that does not work hangs.
  */
 export async function tryGvisorWay(options: PreflightOptions, way: GvisorWay, times = 1): Promise<void> {
   if (way.platform === 'kvm' && !existsSync('/dev/kvm')) throw new Error('there is no /dev/kvm');
@@ -119,7 +119,7 @@ async function openConfinedCells(options: PreflightOptions, runtimeOf: RuntimeOf
   };
 }
 
-/** The groups for cells. Root of the host always has groups, or makes no cells; an ordinary user has them if delegated. */
+/** The groups for cells. Root of the host makes no cells without groups; an ordinary user has groups only if delegated. */
 function groupsFor(name: string): GroupRoot {
   const layout = readCgroupLayout();
   return layout.usable === null && !isRootOfHost() ? processTrees() : openGroupRoot(layout, name);

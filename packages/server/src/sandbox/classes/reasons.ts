@@ -1,4 +1,4 @@
-/** Failures with their reasons, in one line for the operator. A reason that several share is stated once. */
+/** Puts failures and their reasons into one line for the operator. A reason that several failures share is stated once. */
 
 /** `one, other: reason; third: another reason`, in the order given. */
 export function sayReasons(failures: readonly (readonly [name: string, reason: string])[]): string {

@@ -14,7 +14,7 @@ export interface Status {
   get(name: string): string | undefined;
 }
 
-/** Reads a status. Only a few of its many members are needed, so each is searched when it is requested. */
+/** Reads a status. Only a few of its many members are needed, so each is looked up when it is requested. */
 export function parseStatus(text: string): Status {
   const lines = `\n${text}`;
   return {

@@ -8,19 +8,19 @@ import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nativePath } from './native.ts';
 
-/** The digests as a signed statement has them. */
+/** The digests in the form of a signed statement. */
 export interface StatedBuild {
   readonly server: string;
-  /** SHA-256 by the name of the program. */
+  /** SHA-256, keyed by the program's name. */
   readonly programs: Readonly<Record<string, string>>;
 }
 
 export interface BuildDigests {
-  /** The digests for a cell of the runtime of this name. */
+  /** The digests for a cell made by the runtime with this name. */
   of(runtime: string | undefined): StatedBuild;
 }
 
-/** The programs of each runtime, by its name in receipts. The digest of a runtime itself is in the posture of the host. */
+/** The programs of each runtime, keyed by its name in receipts. The runtime's own digest is in the host's posture. */
 const PROGRAMS: Readonly<Record<string, readonly string[]>> = {
   'svc-launcher': ['svc-launcher', 'svc-launcher.so'],
   crun: ['svc-init', 'svc-stage'],
@@ -45,7 +45,7 @@ export async function readBuildDigests(): Promise<BuildDigests> {
   };
 }
 
-/** The digest of the lines that `sha256sum` writes for all files, sorted by their paths from the folder of the packages. */
+/** The digest of the lines that `sha256sum` writes for all files, sorted by their paths below the packages' folder. */
 async function serverDigest(): Promise<string> {
   const folders = [
     fileURLToPath(new URL('../..', import.meta.url)),

@@ -5,7 +5,7 @@
  * last line, and the kill itself is the result.
  *
  * A try must do no harm if it is allowed, because the program may then be on the host. So each try asks for something senseless:
- * an unknown file system, a module of no bytes, the present root. The kernel notices that only if the right is there.
+ * an unknown file system, a module of no bytes, the present root. The kernel notices that only if the caller has the right.
  */
 
 typedef unsigned long word;
@@ -152,7 +152,7 @@ static long number_in(const char *text) {
   return number;
 }
 
-/* Addresses of documentation, which nobody has, and the address at which clouds offer their metadata. */
+/* Addresses reserved for documentation, which nobody has, and the address at which clouds offer their metadata. */
 static const unsigned char NOBODY_4[16] = {IPV4, 0, 0, 9, 192, 0, 2, 1};
 static const unsigned char METADATA[16] = {IPV4, 0, 0, 80, 169, 254, 169, 254};
 static const unsigned char NOBODY_6[28] = {IPV6, 0, 0, 9, 0, 0, 0, 0, 0x20, 0x01, 0x0d, 0xb8, [23] = 1};

@@ -1,7 +1,7 @@
 /*
- * The limits of a job on each process that waits for it. They are sent as rows, `NAME=VALUE`, with the names of this
- * table, which a test compares with that of `cell/process-limits.ts`. After the name (getrlimit(2)), a row says how far
- * the hard limit is above the soft one. For CPU this is 1, so a process is killed one second after SIGXCPU.
+ * A job's limits on each process that waits for it. They are sent as rows `NAME=VALUE`, with the names in this table. A test
+ * compares the table with that of `cell/process-limits.ts`. After the name (getrlimit(2)), a row says how far the hard limit is
+ * above the soft one. For CPU this is 1, so a process is killed one second after SIGXCPU.
  */
 #ifndef LIMITS_H
 #define LIMITS_H
@@ -17,7 +17,7 @@
 #define COUNT_ROW(name, more) + 1
 enum { LIMITS = 0 LIMIT_ROWS(COUNT_ROW) };
 
-/* Reads the rows, each of which must be there once. Returns the text after them, or null. */
+/* Reads the rows; each must be there exactly once. Returns the text after them, or null. */
 const char *read_limits(const char *text, unsigned long *limits);
 /* Writes the rows. */
 void say_limits(char *into, size_t room, const unsigned long *limits);

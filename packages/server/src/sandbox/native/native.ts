@@ -1,6 +1,6 @@
 /**
- * The programs that this service starts: perl, and those that are compiled from the C of this folder. A package of npm brings
- * these for each architecture, with a list of their digests; a checkout compiles its own and has no list.
+ * The programs that this service starts: perl, and those that are compiled from the C of this folder. An npm package brings the
+ * compiled ones for each architecture, with a list of their digests; a checkout compiles its own and has no list.
  */
 import { hash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';

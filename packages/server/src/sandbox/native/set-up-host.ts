@@ -1,4 +1,4 @@
-/** Installs on this host what isolation needs beyond the packages of npm. Plain JavaScript in `setup/` does the work. */
+/** Installs on this host what isolation needs beyond npm packages. Plain JavaScript in `setup/` does the work. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -7,8 +7,8 @@ import { StartError } from '../../ground/start-error.ts';
 import { areNativesBrought, nativePath } from './native.ts';
 
 /**
- * Compiles the programs of a checkout that are missing or from other sources. It reports on stderr what it compiles, or
- * why it cannot: then a runtime is started for each cell. Only root makes cells, so nothing is built for other users.
+ * Compiles the programs of a checkout that are missing or come from other sources. It reports on stderr what it compiles, or why
+ * it cannot; a runtime then starts for each cell. Only root makes cells, so nothing is built for other users.
  * @throws StartError if a program from other sources is left: it would silently do less than this service asks of it
  */
 export async function buildStaleNatives(): Promise<void> {
@@ -23,7 +23,7 @@ export async function buildStaleNatives(): Promise<void> {
 }
 
 /**
- * Runs the set-up, which reports on stderr what it does and what is still missing.
+ * Runs the set-up. It reports on stderr what it does and what is still missing.
  * @param part `natives` compiles what starts cells; `all` also installs the system's packages if this process may
  * @returns the exit code of the set-up
  */

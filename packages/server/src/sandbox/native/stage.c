@@ -1,10 +1,9 @@
 /*
  * svc-stage NAME=VALUE... -- COMMAND...
  *
- * Starts one runtime (crun or runsc) for one cell, on the host, before anything untrusted exists. It joins the cell's
- * groups, which then hold everything that it executes. It gives the cell its own mount namespace with its file systems, so
- * that no mount can be left behind on the host. Then it executes COMMAND. The words, of which `group` and `tree` may come
- * several times:
+ * Starts one runtime (crun or runsc) for one cell, on the host, before anything untrusted exists. It joins the cell's groups,
+ * which then hold everything that it executes. It gives the cell its own mount namespace with its file systems, so that no mount
+ * can be left behind on the host. Then it executes COMMAND. The words (`group` and `tree` may come several times):
  *
  *   cell      a directory of the host, which the cell's own file system covers
  *   rootfs    the empty root
@@ -46,8 +45,8 @@
 #include "steps.h"
 
 /*
- * Descriptors of the service's ends and of the cell's, from standard input on, and then those of tools: answers and
- * calls. `program/output/pipes.ts` knows the service's.
+ * Descriptors of the service's ends and of the cell's: standard input, output and error, then tool answers and tool calls.
+ * `program/output/pipes.ts` knows the service's.
  */
 static const int OURS[] = { 20, 21, 22, 28, 29 }, CELLS[] = { 30, 31, 32, 33, 34 };
 enum { PATH_BYTES_MAX = 4096, PIPE_BYTES_MIN = 65536, LIST_MAX = 256 };
@@ -94,8 +93,8 @@ static char **take_words(char **words)
 }
 
 /*
- * Root without CAP_SYS_RESOURCE gets no more bytes than /proc/sys/fs/pipe-max-size allows, so this tries half as many
- * until the kernel accepts the number.
+ * Root without CAP_SYS_RESOURCE gets no more bytes than /proc/sys/fs/pipe-max-size allows, so this halves the number until the
+ * kernel accepts it.
  */
 static void widen(int pipe, int bytes)
 {

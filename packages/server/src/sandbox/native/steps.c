@@ -58,8 +58,8 @@ void bind_mount(const char *source, const char *destination, unsigned long flags
 }
 
 /*
- * The layer is named as the working directory, so that its name needs no quoting. A read-only overlay must have two
- * layers, so the first is an empty directory of the cell, on which statfs(2) reports.
+ * The layer is given as the working directory, so that its name needs no quoting. A read-only overlay must have two layers, so
+ * the first is an empty directory of the cell. statfs(2) reports on that directory.
  */
 void overlay(const char *layer, const char *destination, unsigned long flags, const char *nothing)
 {

@@ -5,10 +5,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The job's user in a cell, whose root is 0. Neither owns anything on the host. */
+/* The job's user in a cell. The cell's root is 0. Neither owns anything on the host. */
 enum { JOB_UID = 1000 };
 
-/* A word that is a number, and nothing else. */
+/* The value of a word that is a number and nothing else. */
 unsigned long number(const char *word);
 void write_file(const char *path, const char *text);
 /* Writes all bytes. Returns 0, or -1 if the other end is gone. */
@@ -20,7 +20,7 @@ void bind_mount(const char *source, const char *destination, unsigned long flags
 /* Shows a layer read-only and with inodes of its own. `nothing` is an empty directory whose name needs no quoting. */
 void overlay(const char *layer, const char *destination, unsigned long flags, const char *nothing);
 
-/* Prefers this process for killing if the host has no memory left. No process of a cell can set a lower value. */
+/* Makes this process one of the first to be killed if the host runs out of memory. No process of a cell can undo this. */
 void prefer_for_killing(void);
 void bring_up_loopback(void);
 

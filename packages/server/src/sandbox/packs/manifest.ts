@@ -1,5 +1,5 @@
 /**
- * The entries of a pack's tree, and one digest over all of them. The manifest is a text with one canonical JSON object a line,
+ * The entries of a pack's tree, and one digest over all of them. The manifest is a text with one canonical JSON object per line,
  * sorted by the bytes of the path. A pack's digest is the SHA-256 of that text, so an auditor can compute it without our code.
  */
 import { type BigIntStats, lstatSync, readdirSync, readlinkSync } from 'node:fs';
@@ -29,7 +29,7 @@ export function manifestText(entries: readonly ManifestEntry[]): string {
   return sorted.map((entry) => `${canonicalJson(entry)}\n`).join('');
 }
 
-/** The entries of a manifest's text by path. */
+/** The entries in a manifest's text, keyed by path. */
 export function parseManifest(text: string): Map<string, ManifestEntry> {
   const entries = text.split('\n').filter(Boolean);
   return new Map(entries.map((line) => JSON.parse(line) as ManifestEntry).map((entry) => [entry.path, entry]));

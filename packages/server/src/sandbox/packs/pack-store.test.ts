@@ -41,7 +41,7 @@ describe('the packs directory', () => {
     expect(() => packPlaces('/packs', 'tiny', `${name}/`)).toThrow('is not a version of a pack');
   });
 
-  it('keeps nothing of a removed version, and drops the name of a pack with its last version', () => {
+  it('keeps nothing of a removed version, and drops a pack’s name together with its last version', () => {
     const packs = packsWith('1', '2');
     removePack(packs, 'tiny', null);
     expect(listPacks(packs).map(({ version }) => version)).toEqual(['1']);

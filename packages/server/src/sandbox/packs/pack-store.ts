@@ -70,7 +70,7 @@ export interface Listed {
   readonly problem: string | null;
 }
 
-/** Every pack, by name and, within a name, oldest version first. The result is empty if the directory does not exist. */
+/** Every pack, sorted by name and then by version, oldest first. The result is empty if the directory does not exist. */
 export function listPacks(packs: string): Listed[] {
   return directoriesIn(packs, PACK_NAME).flatMap((name) =>
     directoriesIn(join(packs, name), PACK_VERSION)
@@ -96,8 +96,8 @@ export function requirePack(packs: string, name: string, version: string | null)
 }
 
 /**
- * The facts of a pack, after a check of its layout: every directory on the path to the two trees is a real directory
- * that belongs to root and that nobody else may write to, and the tree has these two and no other entry.
+ * The facts of a pack, read after a check of its layout: every directory on the way to `usr` and `etc` is a real one that belongs
+ * to root and that only root may write to, and the tree has no other entry.
  *
  * @throws PackError naming the problem
  */
@@ -114,7 +114,7 @@ export function readFacts(places: PackPlaces): PackFacts {
   return facts;
 }
 
-/** A pack as cells are made of it. */
+/** A pack in the form from which cells are made. */
 export function packOf(facts: PackFacts, places: PackPlaces): Pack {
   const { name, version, languages, digest, libraries } = facts;
   const binds = [

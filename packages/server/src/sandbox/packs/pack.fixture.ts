@@ -1,4 +1,4 @@
-/** Small trees as `mmdebstrap` would leave them, and packs made of them, for tests that need no Debian package. */
+/** Small trees as `mmdebstrap` would leave them, and packs made from them, for tests that need no Debian package. */
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -34,7 +34,7 @@ const BUILT: Readonly<Record<string, string>> = {
   'root/.profile': 'secret of the build',
 };
 
-/** A fresh directory below the temporary one, gone when the test is. */
+/** A fresh temporary directory, removed when the test ends. */
 export function freshDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'svc-packs-test-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));

@@ -1,6 +1,6 @@
 /**
- * Packs of shipped recipes, built for real. A build takes a minute or two, so the packs stay below `/var/tmp` under the
- * digest of everything they are made from, and are built again when any of that changes.
+ * Packs built for real from shipped recipes. A build takes a minute or two, so the packs stay below `/var/tmp` under the digest
+ * of everything they are made from, and are built again when any of that changes.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * A pack's own code runs only in cells, whatever starts them. Here the pack's `python3` reports, each time it starts,
- * its user, its rights and what it sees.
+ * A pack's own code runs only in cells, whatever starts them. Here, each time the pack's `python3` starts, it reports its user,
+ * its rights and what it sees.
  */
 import { existsSync, mkdtempSync, readlinkSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
@@ -53,7 +53,7 @@ describe.each([
       memory: 'PermissionError',
     });
     const filter = { no_new_privs: '1', seccomp: '2' };
-    // gVisor's kernel says nothing of these rights.
+    // gVisor's kernel says nothing about these rights.
     expect(told).toMatchObject(choice === 'namespace' ? filter : {});
     for (const [name, link] of Object.entries(told.namespaces))
       expect(link).not.toBe(readlinkSync(`/proc/self/ns/${name}`));

@@ -19,8 +19,8 @@ export interface Verified {
 }
 
 /**
- * Compares every entry's type, mode, owner, size and link target with the manifest, and the manifest with the pack's
- * digest. `every` also reads the content of each file; `changed` reads that of files that changed since the last such check.
+ * Compares every entry's type, mode, owner, size and link target with the manifest, and the manifest with the pack's digest.
+ * `every` also reads the content of each file; `changed` reads only the content of files that changed since the last such check.
  *
  * @throws PackError naming the first entries that differ
  */

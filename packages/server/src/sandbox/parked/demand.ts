@@ -1,10 +1,10 @@
-/** The demand for cells of one kind, which decides how many should be parked. It remembers times of requests, but no jobs. */
+/** The demand for cells of one kind. It decides how many are parked, and remembers times of requests but no jobs. */
 
 /** How long the busiest moment counts after it has passed. */
 const PEAK_MILLISECONDS = 60_000;
 /** How long one cell stays parked after the last request, unless the kind belongs to one owner. */
 const KEPT_MILLISECONDS = 600_000;
-/** After this time a request has half its weight in the competition of kinds for memory. */
+/** After this time a request has half its weight when kinds compete for memory. */
 const HALF_LIFE_MILLISECONDS = 60_000;
 /** The most cells of one kind that are parked. */
 const WANTED_MAX = 32;
@@ -26,7 +26,7 @@ export class Demand {
     this.#keptMilliseconds = keptMilliseconds;
   }
 
-  /** Records a request for a cell, and how long making one takes at present. */
+  /** Records a request for a cell, and how long making a cell takes at present. */
   note(now: number, makingMilliseconds: number): void {
     this.#weight = this.weight(now) + 1;
     this.#lastAt = now;
@@ -36,8 +36,8 @@ export class Demand {
   }
 
   /**
-   * How many cells should be parked: as many as were requested within twice the time that making one takes, at the
-   * busiest moment of the last minute.
+   * How many cells should be parked: the most that were requested, in the last minute, within twice the time that making a cell
+   * takes.
    */
   wanted(now: number): number {
     this.#peaks = this.#peaks.filter(({ at }) => now - at < PEAK_MILLISECONDS);

@@ -1,5 +1,5 @@
 /**
- * A cell that a job has. This wrapper reports when other cells may be made without delaying the job. A parked cell that fails at
+ * A cell given to a job. This wrapper reports when other cells may be made without delaying the job. A parked cell that fails at
  * the hand-over is replaced once: nothing of the job ran in the failed cell, and it is gone before the replacement starts.
  */
 import {

@@ -1,7 +1,7 @@
 /**
- * Decides when cells may be made ahead. If making a cell takes longer than a short job, it delays every job that arrives
- * meanwhile. So while jobs arrive one after the other, cells are made ahead only of a kind without a parked cell. While a job
- * waits for its cell, one core makes that cell, and other cores may make the next ones.
+ * Decides when cells may be made ahead of demand. If making a cell takes longer than a short job, it delays every job that
+ * arrives meanwhile. So while jobs arrive one after the other, cells are made ahead only of a kind without a parked cell. While a
+ * job waits for its cell, one core makes that cell, and other cores may make the next ones.
  */
 
 export interface PaceOptions {
@@ -27,7 +27,7 @@ export class Pace {
     this.#askedAt = now;
   }
 
-  /** When a kind that has a parked cell may get another one, unless a job asks for a cell before. */
+  /** When a kind that has a parked cell may get another one, unless a job asks for a cell before then. */
   get quietAt(): number {
     return this.#askedAt + this.#options.quietMilliseconds;
   }
@@ -43,7 +43,7 @@ export class Pace {
 interface Work {
   /** How many cells of the kind are parked or being made and belong to no job. */
   readonly ofKind: number;
-  /** How many cells are being made, with those for jobs. */
+  /** How many cells are being made, including those for jobs. */
   readonly making: number;
   /** Whether a job waits for a cell. */
   readonly isAwaited: boolean;

@@ -1,7 +1,7 @@
 /**
  * Parks cells at the workload-ready boundary ahead of demand, so that a job need not wait for its cell. Each cell serves one job.
  * Before a job gets a cell, the cell is checked: it must be alive and made from the present installation. The number of parked
- * cells follows recent demand, within a bound of memory. Parked cells are made with a small share of the processors. While a job
+ * cells follows recent demand, within a memory bound. Parked cells are made with a small share of the processors. While a job
  * waits for a cell, other cells are begun only on cores that would be idle.
  */
 import type { Language } from '@vouchbox/protocol';
@@ -19,7 +19,7 @@ const AHEAD_MILLISECONDS_MAX = 60_000;
 /** How long a job waits for a cell that is being made before a new cell is made for it. Making the new one may take as long. */
 const CLAIMED_MILLISECONDS_MAX = 10_000;
 
-/** The reason of an abort when a job wants the cell. Without a reason, an abort would make an error with a stack. */
+/** The reason given for an abort when a job wants the cell. Without a reason, an abort would make an error with a stack. */
 const WANTED = 'a job wants the cell';
 
 /** Makes the cell that a job gets if its cell fails at the hand-over. */
@@ -50,7 +50,7 @@ export interface ParkingFacts {
   readonly bytes: number;
   /** How many cells of each language are parked. A language that never had one may be missing. */
   readonly cells: ReadonlyMap<Language, number>;
-  /** Numbers of jobs whose cell was parked, was already being made, or was made for the job. */
+  /** How many jobs got a cell that was parked, that was already being made, or that was made for the job. */
   readonly taken: { readonly parked: number; readonly awaited: number; readonly cold: number };
   readonly lost: LostCells;
 }
@@ -181,7 +181,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     return this.#handedOut(cell, shelf, () => this.#options.source.prepare(request));
   }
 
-  /** A cell that is being made, which is ready sooner than a new one. Null if no cell is being made, or if making it failed. */
+  /** A cell that is already being made: it is ready sooner than a new one. Null if there is none, or if making it failed. */
   async #claimed({ shelf, origin }: Found): Promise<PreparedCell | null> {
     const claimed = [...shelf.making].find(({ madeOf }) => madeOf === origin.madeOf());
     if (claimed === undefined) return null;

@@ -9,7 +9,7 @@ export interface Wanted {
   readonly rank: number;
 }
 
-/** The most parked cells in all: beside memory, each cell takes descriptors, users and processes. */
+/** The most parked cells in all: besides memory, each cell takes descriptors, users and processes. */
 const CELLS_MAX = 64;
 
 /**

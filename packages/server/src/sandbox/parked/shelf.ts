@@ -12,7 +12,7 @@ const NEWEST_PART = 0.3;
 /** A parked cell. */
 export interface Parked {
   readonly cell: PreparedCell;
-  /** The parts that the cell was made of, as `CellOrigin` says. */
+  /** What the cell was made of: see `CellOrigin`. */
   readonly madeOf: string;
   readonly bytes: number;
   /** Aborted when a job wants the cell. */

@@ -1,10 +1,10 @@
-/** All parked cells: a shelf for each kind, how many there should be, and the end of cells that no job gets. */
+/** All parked cells: a shelf for each kind, how many cells it should hold, and the end of cells that no job gets. */
 import type { Language } from '@vouchbox/protocol';
 import type { CellKind, CellOrigin, PreparedCell, Provider } from '../sandbox.ts';
 import { planParking } from './parking-plan.ts';
 import { type Parked, Shelf } from './shelf.ts';
 
-/** The languages of which one cell is parked from the start, in the usual pack. */
+/** The languages for which one cell is parked from the start, in the usual pack. */
 const USUAL_LANGUAGES = ['python', 'node', 'bash'] as const satisfies readonly Language[];
 /** A kind with a parked cell gives way only to a kind that was requested this many times as often. */
 const STAYING_FACTOR = 2;

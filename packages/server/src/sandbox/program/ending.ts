@@ -16,11 +16,11 @@ export interface EndingFacts {
   readonly breach: Breach | null;
   readonly oomKills: number;
   readonly status: WaitStatus | null;
-  /** Whether the compiler had not yet succeeded. The status is then that of the compiler, because the program never ran. */
+  /** Whether the end came before the compiler had succeeded. The status is then the compiler's: the program never ran. */
   readonly isCompiling: boolean;
   /** Whether this is a build whose product was handed over. A build never runs the program itself. */
   readonly hasProduct: boolean;
-  /** Whether the program was ended because it passed a bound of its calls of tools. */
+  /** Whether the program was ended because it passed a bound on its tool calls. */
   readonly hasToolBreach: boolean;
   /** Whether all processes together have used up their CPU time. If not, no signal came from that limit. */
   readonly isCpuTimeUsedUp: boolean;
@@ -28,12 +28,12 @@ export interface EndingFacts {
   readonly diagnostics: string;
 }
 
-/** The counts while the program ran, and the facts found after its end. */
+/** Counts from the program's run, and facts found after its end. */
 export interface Counters {
   readonly wallMilliseconds: number;
   readonly cpuMilliseconds: number;
   readonly processesRefused: number;
-  /** Calls of tools that nobody had answered. */
+  /** Tool calls that nobody had answered. */
   readonly callsOpen: number;
   /** Whether a file below `/work` is exactly as large as a file may become. */
   readonly hasFullFile: boolean;
@@ -85,7 +85,7 @@ export function parseWaitStatus(report: string): WaitStatus | null {
   return how === 'exited' ? { exitCode: Number(value) } : { signal: SIGNAL_NAMES.get(Number(value)) ?? `SIG${value}` };
 }
 
-/** The breached limits of an end, as data of `violation` events. A limit that was not in force cannot be breached. */
+/** The breached limits, as data for `violation` events. A limit that was not in force cannot be breached. */
 export function violationsOf(ending: Ending, counters: Counters, limits: EffectiveLimits): Violation[] {
   const violations: Violation[] = [];
   const add = (violation: Violation): void => void violations.push(violation);

@@ -73,7 +73,7 @@ async function talk(choice: ProviderChoice, ...talks: readonly [Talk, Talk]): Pr
 
 const digest = (text: string) => createHash('sha256').update(text).digest('hex');
 
-/** Everything that the other program wrote was delivered, unchanged. */
+/** Expects that everything the other program wrote was delivered unchanged. */
 function expectWhole({ interaction: given }: Said, { output, stdout }: Said): void {
   expect(given?.stdin).toEqual({ bytes_delivered: output.stdout.bytes_seen, raw_sha256: output.stdout.raw_sha256 });
   expect(given?.stdin.raw_sha256).toBe(digest(stdout));

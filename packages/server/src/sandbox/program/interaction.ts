@@ -27,7 +27,7 @@ const CLOSING_MILLISECONDS = 500;
 /** A program that was released. */
 interface Part {
   readonly pipes: Pick<Pipes, 'stdin' | 'stdout'>;
-  /** The limit that ended it; null while none did. */
+  /** The limit that ended the program; null while none has. */
   readonly breach: () => Breach | null;
   /** Processor time now; null if nothing counts it. Throws once its cell is gone. */
   readonly cpuMilliseconds: () => number | null;
@@ -105,7 +105,7 @@ export class Side implements InteractionSide {
     this.#shared.moved();
   }
 
-  /** Called when no process of the program is alive. The other program gets what is left of its input, and then the end of it. */
+  /** Called when no process of the program is alive. The other program gets the rest of its input, and then end-of-file. */
   async over(cpuMilliseconds: number | null): Promise<ObservedInteraction> {
     const shared = this.#shared;
     this.#cpuAtEnd.resolve(cpuMilliseconds);
@@ -142,7 +142,7 @@ export class Side implements InteractionSide {
 
   /**
    * Handles the end of the program's output. The other program learns of it only when this program is over, so that the other
-   * cannot seem to have ended first. A program that closes its output and goes on cannot write again.
+   * program cannot seem to have ended first. A program that closes its output and goes on cannot write again.
    */
   #closed(): void {
     this.#isClosed = true;

@@ -1,6 +1,6 @@
 /**
- * How large the JavaScript heap of a Node program may be. It is below the memory limit. So a program whose heap is full
- * ends with a message of V8, before the kernel kills it for lack of memory.
+ * How large the JavaScript heap of a Node program may be. It is smaller than the memory limit, so that a program whose heap is
+ * full ends with V8's message before the kernel kills it for lack of memory.
  */
 
 /**

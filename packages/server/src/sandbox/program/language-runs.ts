@@ -34,7 +34,7 @@ export interface LanguageRun {
   readonly command: readonly string[];
   /** The command that runs first, without the program's stdin. The program runs only if this command succeeds. */
   readonly compiler: readonly string[] | null;
-  /** The packages that the language needs beside `perl-base` and `bash`, which every pack has. */
+  /** The packages that the language needs besides `perl-base` and `bash`, which every pack has. */
   readonly packages: readonly string[];
 }
 

@@ -35,7 +35,7 @@ export interface RunEnd {
   readonly diagnostics: string;
 }
 
-/** The program's usage without its compiler's. `wall` has its wall time, or the time to subtract from the job's. */
+/** The program's usage without its compiler's. `wall` is its wall time, or the time to subtract from the job's. */
 export interface ProgramAlone extends Pick<ProgramUsage, 'account'> {
   readonly cpuMilliseconds: number;
   readonly wall: { readonly milliseconds: number } | { readonly afterMilliseconds: number };
@@ -57,7 +57,7 @@ export interface RunOptions extends Pick<WatchOptions, 'watched' | 'cpu'> {
   drained(): Promise<void>;
 }
 
-/** A run, made at the release, when the wall clock starts. Disposing ends the watch of its limits. */
+/** A run. It is made at the release, when the wall clock starts. Disposing it ends the watch of its limits. */
 export class ProgramRun implements RunningCell, Disposable {
   readonly #options: RunOptions;
   readonly #captures: Captures;

@@ -1,4 +1,4 @@
-/** Canaries on a host that is slow: real cells, the first of which get too little time. */
+/** Canaries on a slow host: real cells, of which the first get too little time. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

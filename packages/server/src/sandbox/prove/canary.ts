@@ -120,7 +120,7 @@ function canaryProgram(language: Language, wall_seconds: number): Program {
     env: {},
     files: [{ path: 'input/original', content: Buffer.from(INPUT) }],
     outputs: ['output/copy'],
-    // Only the wall clock ends it, because processor time of gVisor itself counts as the cell's.
+    // Only the wall clock ends the canary, because gVisor's own processor time counts as the cell's.
     limits: { ...LIMIT_DEFAULTS, wall_seconds, cpu_seconds: Math.max(LIMIT_DEFAULTS.cpu_seconds, wall_seconds * 2) },
   };
 }

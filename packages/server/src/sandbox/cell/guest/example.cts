@@ -1,3 +1,3 @@
-// Read by Node before any program is: its reader of TypeScript is then loaded.
+// Node reads this before any program, so that its TypeScript parser is already loaded.
 const nothing: null = null;
 module.exports = nothing;

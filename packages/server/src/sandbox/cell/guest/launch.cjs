@@ -1,4 +1,4 @@
-// Waits with the interpreter up, then runs the one program of this cell as its main module, as `node /work/main.*` would.
+// Waits with the interpreter loaded, then runs the one program of this cell as its main module, as `node /work/main.*` would.
 'use strict';
 const { closeSync, existsSync, readFileSync, renameSync, writeSync } = require('node:fs');
 const Module = require('node:module');
@@ -7,11 +7,11 @@ const { compileFunction } = require('node:vm');
 const WORK = process.cwd();
 /** `main.js` or `main.ts`. */
 const SOURCE = process.argv[2];
-/** A further word that the cell gives its interpreter, as NAME=VALUE. */
+/** The value of a word NAME=VALUE that the cell gave its interpreter. */
 const wordOf = (name) => process.argv.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1);
-/** The module by which the program calls tools, if it may. */
+/** The module through which the program calls tools, if it may. */
 const TOOLS = wordOf('tools');
-/** Where the libraries of the job go, if it has some. */
+/** Where the job's libraries go, if it has any. */
 const LIBRARIES = wordOf('libraries');
 /** The module that carries the state of a session, if the program is a step of one. */
 const STEP = `${WORK}/input/.session/step.cjs`;
@@ -21,7 +21,7 @@ const MODULE_ONLY =
 const WRAPPER = ['exports', 'require', 'module', '__filename', '__dirname'];
 
 /**
- * Loads the parts that Node loads late and most programs need, before a job waits: printing, and the TypeScript parser.
+ * Before a job waits, loads the parts that most programs need and that Node loads late: printing, and the TypeScript parser.
  */
 function loadAhead() {
   require('node:net');
@@ -32,7 +32,7 @@ function loadAhead() {
   delete require.cache[example];
 }
 
-/** The size of the job's JavaScript heap in MiB, and its arguments. Its variables are already set. */
+/** Returns the size of the job's JavaScript heap in MiB, and the job's arguments. Sets the job's variables. */
 function waitForHandOver() {
   writeSync(4, 'r');
   closeSync(4);
@@ -50,9 +50,9 @@ function waitForHandOver() {
   return { heapMb, args: words.slice(0, count) };
 }
 
-/** CommonJS if it compiles as such, else an ES module if that may help. Its loader reports any error in it. */
+/** Names the source as CommonJS if it compiles as such, else as an ES module if that may help. Node then reports any error. */
 function nameSource() {
-  // Node itself detects the kind of module of a TypeScript file.
+  // Node itself detects which kind of module a TypeScript file is.
   if (SOURCE === 'main.ts') return `${WORK}/${SOURCE}`;
   const source = readFileSync(`${WORK}/${SOURCE}`, 'utf8').replace(/^#!.*/, '');
   const name = `${WORK}/main.${isModule(source) ? 'mjs' : 'cjs'}`;
@@ -79,8 +79,8 @@ function problemOf(source, filename) {
 }
 
 /**
- * A program that has nothing more to do ends as by `process.exit()`, with the same events and exit code. When Node ends
- * by itself, it first takes the heap apart piece by piece, and then the kernel frees it again.
+ * Makes a program that has nothing more to do end through `process.exit()`, with the same events and exit code. When Node ends by
+ * itself, it first takes the heap apart piece by piece, although the kernel then frees it anyway.
  */
 function endAtOnce() {
   const exit = process.exit.bind(process);
@@ -91,8 +91,8 @@ function endAtOnce() {
 }
 
 /**
- * Becomes a new process with a heap of this size, which runs the program. V8 takes the size only at its start, and the memory
- * and threads of unpacking end here.
+ * Replaces this process with one that has a heap of this size and runs the program. V8 takes the size only at its start, and the
+ * memory and threads used for unpacking end here.
  */
 function startAnew() {
   const tools = TOOLS === undefined ? [] : [`${TOOLS}/main.cjs`];
@@ -111,7 +111,7 @@ if (LIBRARIES !== undefined) {
   if (!process.execArgv.includes(heap)) startAnew();
   process.execArgv = [];
   process.argv = [process.argv[0], program, ...args];
-  // Only for CommonJS: a module may wait for a promise that never settles, which Node reports only if it ends by itself.
+  // Only for CommonJS: a module may wait for a promise that never settles. Node reports that only if it ends by itself.
   if (program.endsWith('.cjs')) endAtOnce();
   if (TOOLS !== undefined) require(TOOLS);
   if (isStep) require(STEP).begin(program);

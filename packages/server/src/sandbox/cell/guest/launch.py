@@ -1,5 +1,5 @@
-# Waits with the interpreter up, then runs the one program of this cell as `__main__`, as `python3 /work/main.py` would.
-# A template has loaded this before it forks.
+# Waits with the interpreter loaded, then runs the one program of this cell as `__main__`, as `python3 /work/main.py` would. A
+# template loads this file before it forks.
 import io
 import os
 import sys
@@ -7,8 +7,8 @@ import time
 
 
 class WholeWrites(io.FileIO):
-    """Continues a write of which the kernel took only a part, as gVisor does with long writes. An unbuffered stream of
-    Python would drop the rest.
+    """Continues a write after the kernel took only a part of it, as gVisor does with long writes. An unbuffered stream of Python
+    would drop the rest.
     """
 
     def write(self, data):
@@ -41,7 +41,7 @@ def read_whole(descriptor):
 
 
 def take_words(told):
-    """The arguments of the program. Its variables are set."""
+    """Sets the program's variables and returns its arguments."""
     line, _, words = told.partition(b"\n")
     if not words:
         return []
@@ -76,7 +76,7 @@ def session_names_at(path):
 
 
 def report(error):
-    """Prints an exception that the program did not catch, by the program's hook, which may fail itself."""
+    """Prints an uncaught exception through the program's hook, which may itself fail."""
     # This file's frame is left out, so that a traceback starts with the program's own code.
     trace = error.__traceback__
     error.__traceback__ = trace.tb_next if trace is not None else None
@@ -95,9 +95,9 @@ def report(error):
 
 
 def keep_what_is_here():
-    """Prevents that the end of the interpreter frees the objects that existed before the program, except open files.
-    Freeing them is most of the cost of an end. They become items of a list that is frozen and is also its own item.
-    Python never frees such a list, and so none of its items. A template does more (native/launcher/python.c).
+    """Keeps the ending interpreter from freeing the objects that existed before the program, except open files. Freeing them is
+    most of the cost of an end. They become items of a frozen list that is also its own item. Python never frees such a list or
+    its items. A template does more (native/launcher/python.c).
     """
     import gc
 
@@ -108,7 +108,7 @@ def keep_what_is_here():
 
 
 def await_program(go=3, ready=4):
-    """Waits with the interpreter up. Returns the path of the program and its arguments."""
+    """Waits with the interpreter loaded. Returns the path of the program and its arguments."""
     # The host's kernel takes a blocking write whole, or reports a signal.
     if "whole-writes" in sys.argv:
         sys.stdout = sys.__stdout__ = with_whole_writes(sys.stdout)
@@ -154,7 +154,7 @@ def execute(program, arguments):
     report(error)
     if not isinstance(error, KeyboardInterrupt):
         sys.exit(1)
-    # Python itself ends an interrupted program by the same signal. Its message was already printed.
+    # Python itself ends an interrupted program with the same signal. Its message was already printed.
     sys.excepthook = lambda *_: None
     raise error
 

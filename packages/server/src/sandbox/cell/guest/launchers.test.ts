@@ -27,7 +27,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(work, { recursive: true }));
 
-/** The output of a launcher's program, if `told` is everything that is sent to the launcher. */
+/** The output of a launcher's program. `told` is everything that is sent to the launcher. */
 async function wrote([file = '', ...words]: readonly string[], told: string, node = NODE_SOURCE): Promise<string> {
   writeFileSync(join(work, 'main.js'), node);
   const child = spawn(file, words, { cwd: work, stdio: ['ignore', 'pipe', 'ignore', 'pipe', 'pipe'] });

@@ -1,5 +1,5 @@
-// Unpacks the libraries of a job in its cell, before the program, as the program's user and within the limits of the job. Nobody
-// else ever reads the archive, and nothing in it is trusted. `unpack.py` does the same for Python.
+// Unpacks a job's libraries in its cell, before the program, as the program's user and within the limits of the job. Nobody else
+// ever reads the archive, and nothing in it is trusted. `unpack.py` does the same for Python.
 'use strict';
 const fs = require('node:fs');
 const { pipeline } = require('node:stream');
@@ -15,10 +15,10 @@ const MODULES = 'node_modules';
 /** The archive cannot be unpacked. */
 class Unfit extends Error {}
 
-/** How many bytes fill the last of these units. */
+/** How many bytes are missing to fill the last unit. */
 const restOf = (size, unit) => (unit - (size % unit)) % unit;
 
-/** What comes out of a stream, as much as is asked for. */
+/** Reads from a stream, as much as is asked for. */
 class Packed {
   #pieces;
   #piece = Buffer.alloc(0);
@@ -27,7 +27,7 @@ class Packed {
     this.#pieces = stream[Symbol.asyncIterator]();
   }
 
-  /** At least one byte and at most so many; none at the end. */
+  /** Returns at least one byte and at most `size` bytes; none at the end. */
   async some(size) {
     while (this.#piece.length === 0) {
       const { done, value } = await this.#pieces.next();
@@ -39,7 +39,7 @@ class Packed {
     return piece;
   }
 
-  /** So many bytes; fewer at the end. */
+  /** Returns `size` bytes; fewer at the end. */
   async read(size) {
     const pieces = [];
     for (let left = size; left > 0; left -= pieces.at(-1).length) {
@@ -59,7 +59,7 @@ function numberIn(field) {
 
 const upToNul = (field) => field.subarray(0, [...field, 0].indexOf(0)).toString('latin1');
 
-/** Reads exactly so many bytes, and passes over the rest of their last block. */
+/** Reads exactly `size` bytes, and skips the rest of their last block. */
 async function whole(packed, size) {
   const content = await packed.read(size);
   const rest = restOf(size, BLOCK);
@@ -69,7 +69,7 @@ async function whole(packed, size) {
 
 const isZero = (bytes) => bytes.every((byte) => byte === 0);
 
-/** Two blocks of zeros end a tar archive, and some packers write more. What reads to the end also checks gzip's checksum. */
+/** Two blocks of zeros end a tar archive; some packers write more. Reading to the end also checks gzip's checksum. */
 async function expectEnd(packed) {
   for (let rest = await whole(packed, BLOCK); rest.length > 0; rest = await packed.some(BYTES_MAX))
     if (!isZero(rest)) throw new Unfit('it goes on after its end');
@@ -88,7 +88,7 @@ function pathIn(records) {
   return path;
 }
 
-/** Each header as kind, name, mode and size. The caller reads the content of an entry before it takes the next header. */
+/** Yields each header as kind, name, mode and size. The caller reads an entry's content before it takes the next header. */
 async function* entries(packed) {
   let named;
   for (;;) {
@@ -122,7 +122,7 @@ function partsOf(name) {
   return parts;
 }
 
-/** A path of any bytes: each character stands for one. */
+/** The bytes of a path. Each character stands for one byte. */
 const bytesOf = (path) => Buffer.from(path, 'latin1');
 
 function makeDirectories(place, parts, made) {
@@ -171,16 +171,16 @@ async function unpack(archive, place) {
     else await writeFile(`${makeDirectories(place, parts.slice(0, -1), made)}/${parts.at(-1)}`, mode, size, packed);
   }
   if (count === 0) throw new Unfit('it is empty');
-  // Node ends at zeros behind gzip, whatever follows them.
+  // Node stops at zeros after the gzip data, whatever follows those zeros.
   for await (const rest of fs.createReadStream(archive, { start: gunzip.bytesWritten }))
     if (!isZero(rest)) throw new Unfit('it goes on after its end');
 }
 
-/** Starts the threads that unpacking needs, while the cell waits: they count as those that it has when its limits are set. */
+/** Starts the threads for unpacking while the cell still waits, so that they are counted when its limits are set. */
 exports.prepare = () => fs.access('/', () => {});
 
 /**
- * Unpacks the libraries into a directory that is named as packages expect it, so that they find one another, and shows it
+ * Unpacks the libraries into a directory with the name that packages expect, so that they find one another, and makes it visible
  * beside the program.
  */
 exports.offer = async (archive, place, work) => {

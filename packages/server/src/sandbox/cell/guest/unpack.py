@@ -1,5 +1,5 @@
-# Unpacks the libraries of a job in its cell, before the program, as the program's user and within the limits of the job. Nobody
-# else ever reads the archive, and nothing in it is trusted. `unpack.cjs` does the same for Node.
+# Unpacks a job's libraries in its cell, before the program, as the program's user and within the limits of the job. Nobody else
+# ever reads the archive, and nothing in it is trusted. `unpack.cjs` does the same for Node.
 import gzip
 import os
 import sys
@@ -56,7 +56,7 @@ def path_in(records):
 
 
 def entries(packed):
-    """Each header as kind, name, mode and size. The caller reads the content of an entry before it takes the next header."""
+    """Yields each header as kind, name, mode and size. The caller reads an entry's content before it takes the next header."""
     named = None
     while (header := whole(packed, BLOCK)).strip(b"\0"):
         if sum(header) - sum(header[148:156]) + 8 * 32 != number(header[148:156]):
@@ -136,7 +136,7 @@ def unpack(archive, place):
 
 
 def offer(archive, place):
-    """Unpacks the libraries and puts them first on the path, here and in interpreters that the program starts."""
+    """Unpacks the libraries and puts them first on the path, for this interpreter and for those that the program starts."""
     try:
         unpack(archive, os.fsencode(place))
     except Exception as error:

@@ -1,4 +1,4 @@
-# Loads what an interpreter needs for its one program, before any job exists, and runs the steps of a cell once.
+# Before any job exists, loads what an interpreter needs for its one program, and takes the steps of a cell once.
 import _imp
 import atexit
 import gc
@@ -11,7 +11,7 @@ INTERRUPTED = -2
 
 
 class Library:
-    """The specification of the module that the loader of extension modules expects."""
+    """The module specification that the loader of extension modules expects."""
 
     name = "launcher"
     origin = "/proc/self/fd/52"
@@ -33,7 +33,7 @@ def rehearse():
 
 
 def exit_code(ended):
-    """The exit code that Python gives the system for a SystemExit."""
+    """The exit code that Python reports to the system for a SystemExit."""
     code = ended.code
     if code is None or isinstance(code, int):
         return (code or 0) & 0xFF if -(2**63) <= (code or 0) < 2**63 else 0xFF

@@ -1,17 +1,16 @@
 /**
- * Reads the report of process 1 of a cell, made before any job exists: sections of /proc as the cell's kernel shows
- * them. In the namespace class that is the host's kernel, and the values are checked again from outside. In gVisor there is no
- * other source.
+ * Reads the report that a cell's process 1 makes before any job exists: sections of /proc as the cell's kernel shows them. In the
+ * namespace class that is the host's kernel, and the values are checked again from outside. In gVisor there is no other source.
  */
 import { parseStatus, type Status } from '../../kernel/process-status.ts';
 
-/** The report in parts. `status` and `mounts` are of the waiting interpreter. */
+/** The report in parts. `status` and `mounts` describe the waiting interpreter. */
 export interface GuestReport {
   readonly status: Status;
   readonly mounts: readonly GuestMount[];
   readonly interfaces: readonly string[];
   readonly kernel: string;
-  /** PR_GET_NO_NEW_PRIVS of process 1, which every child keeps; gVisor's /proc does not show it. */
+  /** PR_GET_NO_NEW_PRIVS of process 1. Every child keeps this setting; gVisor's /proc does not show it. */
   readonly noNewPrivileges: boolean | null;
 }
 
@@ -54,7 +53,7 @@ function parseInterfaces(text: string): readonly string[] {
   return [...text.matchAll(/^\s*([^\s:|]+):/gm)].map((match) => match[1] as string);
 }
 
-/** The sections of a report: each is what follows a line `==> NAME`. */
+/** The sections of a report, by name. A section is the text after a line `==> NAME`. */
 export function sectionsOf(text: string): ReadonlyMap<string, string> {
   const parts = text.split(/^==> (.+)\n/m).slice(1);
   const sections = new Map<string, string>();

@@ -1,4 +1,4 @@
-/** Results about mounts are remembered, but a difference in another cell is found. `sandbox.test.ts` observes real cells. */
+/** Results about mounts are remembered, yet a difference in a later cell is found. `sandbox.test.ts` observes real cells. */
 import { expect, test } from 'vitest';
 import { type CellReport, observeNamespaceCell } from './observe.ts';
 

@@ -26,7 +26,7 @@ export type ObservedPosture = Pick<
 >;
 
 /**
- * What the host's kernel reports about a namespace cell from outside, as text of /proc, by the same names that `report.c` uses.
+ * What the host's kernel shows of a namespace cell from outside: text from /proc, under the names that `report.c` uses.
  */
 export interface CellReport {
   /** `init/status`, `status`, `mountinfo`, `/proc/net/dev` or `ns/NAME`. Empty if it could not be read. */
@@ -92,7 +92,7 @@ interface ObservedMounts {
   readonly missingOfMounts: readonly string[];
 }
 
-/** Results of earlier cells, by their mount lines without mount and device numbers, which differ in each cell. */
+/** Results for earlier cells, keyed by mount lines without mount and device numbers, because those differ in each cell. */
 const mountsSeen = new Map<string, ObservedMounts>();
 const mountsSeenMax = 16;
 
@@ -112,8 +112,8 @@ function observeMounts(mountinfo: string): ObservedMounts {
 }
 
 /**
- * Observes a runsc cell through the kernel that answers inside it. It also checks that this is not the host's kernel:
- * it must report another version, and none of its processes may be one of the host's.
+ * Observes a runsc cell through the kernel that answers inside it. Also checks that this kernel is not the host's: it must report
+ * another version, and none of its processes may be one of the host's.
  */
 export function observeGvisorCell(report: GuestReport): ObservedPosture {
   const hostKernel = readFileSync('/proc/version', 'utf8').trim();
@@ -192,8 +192,7 @@ function foreignInodes(mounts: readonly GuestMount[]): string[] {
 function missingCredentials(status: Status, ownUser: boolean): string[] {
   const missing: string[] = [];
   if (!ownUser) missing.push('an unprivileged user of its own');
-  // If only one user is mapped, setgroups(2) is denied, so the user keeps the groups. No file in a cell belongs to
-  // these groups.
+  // If only one user is mapped, setgroups(2) is denied, so the user keeps its groups. No file in a cell belongs to these groups.
   if ((status.get('Groups') ?? '').trim() !== '' && !hasOneUser()) missing.push('no supplementary groups');
   for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd']) {
     if (!/^0+$/.test(status.get(set) ?? '')) missing.push(`empty ${set}`);

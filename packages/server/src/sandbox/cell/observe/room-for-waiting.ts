@@ -12,7 +12,7 @@ const SETTLED_MILLISECONDS_MAX = 2000;
 /**
  * Sets the memory limit of a group, in bytes. A wanted limit below the memory in use is raised by the fewest whole MiB
  * that suffice. cgroup v1 refuses a lower one (`EBUSY`). v2 would kill processes, so there the usage is read first.
- * @param inUse what the group held when the cell began to wait
+ * @param inUse how much memory the group used when the cell began to wait
  */
 export async function holdMemory<Result>(
   group: Pick<Group, 'location' | 'unreclaimableBytes'>,

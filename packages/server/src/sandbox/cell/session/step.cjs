@@ -1,5 +1,5 @@
-// Carries the state of a session from one program to the next: loads it before the program, and keeps it when the program
-// ends with the exit code 0. A state is read in cells alone.
+// Carries the state of a session from one program to the next: loads it before the program, and keeps it when the program ends
+// with the exit code 0. Only cells read a state.
 'use strict';
 const fs = require('node:fs');
 const { basename, dirname, join } = require('node:path');
@@ -21,7 +21,7 @@ function told(error) {
   return `${error?.name ?? 'Error'}: ${error?.message ?? error}`.slice(0, CHARS_MAX);
 }
 
-/** What is kept, which never grows beyond the bound. */
+/** The bytes to keep, which never exceed the bound. */
 class Bounded {
   parts = [];
   #size = 0;
@@ -34,7 +34,7 @@ class Bounded {
   }
 }
 
-/** @throws if what was kept would lie where this step has libraries, and its files among them */
+/** @throws if a kept path would lie where this step has its libraries */
 function checkPlace(path) {
   if (path.toString('latin1') !== 'node_modules' || fs.lstatSync(below(path), { throwIfNoEntry: false }) === undefined)
     return;
@@ -43,7 +43,7 @@ function checkPlace(path) {
   );
 }
 
-/** Whether it is the link by which the program finds the libraries of this step: the next one may have others, or none. */
+/** Whether the entry is the link to the libraries of this step: the next step may have others, or none. */
 function isOfLibraries(path, entry) {
   const name = path.toString('latin1');
   return (
@@ -53,7 +53,7 @@ function isOfLibraries(path, entry) {
   );
 }
 
-/** Paths of what is kept of `/work`, as bytes, parents first. `own` are those that are the service's. */
+/** The paths of `/work` that are kept, as bytes, parents first. `own` has the paths that are the service's. */
 function* filesBelow(own, directory = Buffer.alloc(0)) {
   const found = fs.readdirSync(below(directory), { withFileTypes: true, encoding: 'buffer' });
   for (const entry of found.toSorted((one, other) => Buffer.compare(one.name, other.name))) {
@@ -97,7 +97,7 @@ function writeFiles(out, program) {
   return { count, leftOut };
 }
 
-/** What the structured clone takes of the properties that the program set, and why it does not take the others. */
+/** The properties that the program set and that structured clone accepts, and why it does not accept the others. */
 function keptGlobals(before) {
   const leftOut = new Map();
   const values = [];
@@ -207,7 +207,7 @@ exports.begin = (program) => {
   });
 };
 
-// Another size of the heap needed a new process, which starts with this file, the module for tools, if any, and the program.
+// A new process, needed for another heap size, gets this file, the module for tools (if any) and the program.
 if (require.main === module) {
   const [, tools] = process.argv.splice(1, 2);
   if (tools !== '') require(tools);

@@ -1,5 +1,5 @@
-# Carries the files of a session from one program to the next: unpacks them, runs the command in the arguments, and keeps them
-# if the command ends with the exit code 0. A state is read in cells alone.
+# Carries the files of a session from one program to the next: unpacks them, runs the command in the arguments, and keeps them if
+# the command ends with the exit code 0. Only cells read a state.
 use strict;
 use warnings;
 use Fcntl qw(O_CREAT O_EXCL O_RDONLY O_WRONLY S_IMODE);

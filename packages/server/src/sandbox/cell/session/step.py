@@ -103,7 +103,7 @@ def find_module(name):
 
 
 def is_found(value):
-    """Whether another program finds a function or class by its name."""
+    """Whether another program would find this function or class by its name."""
     found = sys.modules.get(value.__module__)
     if found is None or found.__dict__ is MAIN:
         return False
@@ -187,7 +187,7 @@ class Keeper(pickle.Pickler):
         if issubclass(kind, type):
             if is_found(value) or value is type(None):
                 return NotImplemented
-            # Some types of Python itself are found only in its module of types.
+            # Some of Python's own types are found only in its module `types`.
             for name, each in vars(types).items():
                 if each is value:
                     return getattr, (types, name)
@@ -203,7 +203,7 @@ class Keeper(pickle.Pickler):
             if value.__bound__ is not None:
                 kinds["bound"] = value.__bound__
             return make_type_variable, (value.__name__, value.__constraints__, kinds)
-        # Marks that are compared by identity.
+        # Marker objects that are compared by identity.
         if module == "dataclasses":
             for name, each in vars(sys.modules[module]).items():
                 if each is value:
@@ -227,7 +227,7 @@ def named_globals(main):
 
 
 def pickled(values):
-    """All values in one pickle; if a value fails, its name and its error instead."""
+    """Pickles all values together. If a value fails, returns its name and its error instead."""
     made = Bounded()
     keeper = Keeper(made, protocol=4)
     for name, value in values.items():

@@ -1,5 +1,5 @@
-// The module `tools` of a program that may call tools: `await tools.search({ query: '…' })`. Its name is there without an
-// import, too. Anything that writes and reads the same lines can do the same.
+// The module `tools` of a program that may call tools: `await tools.search({ query: '…' })`. The name is there without an import,
+// too. Anything that writes and reads the same lines can do the same.
 'use strict';
 const { writeSync } = require('node:fs');
 const { isMainThread } = require('node:worker_threads');
@@ -7,14 +7,14 @@ const { isMainThread } = require('node:worker_threads');
 const ANSWERS = 30;
 const CALLS = 31;
 const NEWLINE = 0x0a;
-/** What the service takes of one line, whose own object and members count. */
+/** The service's bounds on one line, less what the line's own object and members take. */
 const LEVELS_MAX = 31;
 const TOKENS_MAX = 20_000 - 6;
-/** What JavaScript calls by itself, such as when an object is awaited or printed. */
+/** Names that JavaScript itself looks up, such as when an object is awaited or printed. */
 const IMPLICIT = new Set(['then', 'toJSON', 'toString', 'valueOf']);
 
 class ToolError extends Error {
-  /** A tool failed, or may not be called so. `tool` is its name. */
+  /** A tool failed, or may not be called in this way. `tool` is the tool's name. */
   constructor(message, tool) {
     super(message);
     this.tool = tool;
@@ -22,7 +22,7 @@ class ToolError extends Error {
 }
 Object.defineProperty(ToolError.prototype, 'name', { value: 'ToolError', configurable: true, writable: true });
 
-/** What waits for the answers of open calls, by number. */
+/** The functions that wait for the answers to open calls, by number. */
 const open = new Map();
 let number = 0;
 let reader = null;
@@ -60,7 +60,7 @@ function openReader() {
 function settle({ call, ...outcome }) {
   open.get(call)?.(outcome);
   open.delete(call);
-  // After what the answer lets the program do: it may call again, and to stop reading for that takes longer.
+  // Later than the code that the answer lets continue: that code may call again, and pausing first would take longer.
   if (open.size === 0) queueMicrotask(() => process.nextTick(rest));
 }
 
@@ -87,7 +87,7 @@ function writeWhole(bytes) {
   for (let at = 0; at < bytes.length; at += writeSync(CALLS, bytes, at));
 }
 
-/** As JSON. What the service would end the program for is an error of the program instead. */
+/** The value as JSON. Throws if the service would end the program for it. */
 function checkedTextOf(given) {
   const text = JSON.stringify(given);
   if (text === undefined) throw new TypeError(`the arguments of a tool are JSON, and not a ${typeof given}`);
@@ -128,7 +128,7 @@ const tools = new Proxy(own, {
     return (given = {}) => call(name, given);
   },
 });
-// Read by Node for the names that a module may import.
+// Node reads this for the names that a module may import.
 exports.ToolError = ToolError;
 module.exports = tools;
 if (isMainThread)

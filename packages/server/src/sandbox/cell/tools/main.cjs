@@ -1,4 +1,4 @@
-// Runs the program in its first argument as the main module, where another size of the heap needed a new process.
+// Runs the program in its first argument as the main module, in a new process that another heap size needed.
 'use strict';
 require('./index.cjs');
 process.argv.splice(1, 1);

@@ -1,4 +1,4 @@
-/** What a program writes to call a tool, in each language, in each kind of cell. */
+/** What programs write to call a tool, in each language and each kind of cell. */
 import { describe, expect, it } from 'vitest';
 import { type Answer, useToolCells, WAYS, type Way } from '../../program/tools/tool-cells.fixture.ts';
 import type { ToolCall } from '../../sandbox.ts';
@@ -420,7 +420,7 @@ new Worker(source, { eval: true }).on('exit', async () => console.log(await tool
     expect(node.stdout).toBe('undefined tools are called from the main thread\n{ n: 2 }\n');
   });
 
-  it('can call tools by the command and in Node at once, and each call gets its own answer', async () => {
+  it('can call tools by the command and from Node at the same time, and each call gets its own answer', async () => {
     const code = `
 import { execSync, exec } from 'node:child_process';
 console.log(await tools.echo({ n: 1 }), execSync("tool echo '[2]'").toString().trim(), await tools.echo({ n: 3 }));
@@ -428,7 +428,7 @@ console.log(await new Promise((resolve) => exec("tool echo '[4]'", (_, out) => r
     expect((await run('a forked cell', 'node', code)).stdout).toBe('{ n: 1 } [2] { n: 3 }\n[4] 5\n');
   });
 
-  it('whose shell kills a waiting command still gets the answers of its other commands', async () => {
+  it('whose shell kills a waiting command still gets the answers to its other commands', async () => {
     const code = `
 tool never & first=$!
 tool echo '[1]'
@@ -449,7 +449,7 @@ tool echo '[2]'`;
     expect({ stdout, calls: calls.length }).toEqual({ stdout: '[1]\n[2]\n', calls: 3 });
   });
 
-  it('gets a result of a megabyte whole', async () => {
+  it('gets a result of one megabyte whole', async () => {
     const result = { text: 'é"\\\u2028'.repeat(100_000) };
     const tool = ({ call }: ToolCall, answer: Answer) => answer(call, { result });
     const sizes = await Promise.all([

@@ -3,14 +3,14 @@
 #
 # Calls a tool of this job with arguments in JSON, `{}` without any, `-` to read them from standard input. Prints its result in
 # JSON, or its error on standard error with exit code 1. Several such processes may run at once: each reads for all while it
-# waits, and leaves answers for others in files. They lock two bytes of the pipe of calls: one to write, and one to read.
+# waits, and leaves answers for others in files. They lock two bytes of the call pipe: one to write, and one to read.
 use strict;
 use warnings;
 use Fcntl qw(F_SETLK F_SETLKW F_UNLCK F_WRLCK);
 
 my ($ANSWERS, $CALLS) = (30, 31);
 my ($WRITES, $READS) = (0, 1);
-# The number of a call is the process id times this, plus a time: so a later process with the same id has other numbers.
+# The number of a call is the process id times this, plus a time, so that a later process with the same id has other numbers.
 my $MILLISECONDS = 2**31;
 my ($SHORT, $LONG) = (0.002, 0.05);
 my $JSON = qr{

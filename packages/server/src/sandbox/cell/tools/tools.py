@@ -3,17 +3,17 @@
 # `ToolError`, so that every tool has its own.
 import _signal
 import _thread
-import json  # Before the program runs: a handler of a signal that calls a tool in the midst of an import would find a part.
+import json  # Before the program runs: a signal handler that calls a tool during this import would find only a part.
 import os
 import sys
 
 ANSWERS, CALLS = 30, 31
-# What the service takes of one line, whose own object and members count.
+# The service's bounds on one line, less what the line's own object and members take.
 LEVELS_MAX, TOKENS_MAX = 31, 20_000 - 6
 
 
 class ToolError(Exception):
-    """A tool failed, or may not be called so. `tool` is its name."""
+    """A tool failed, or may not be called in this way. `tool` is the tool's name."""
 
     def __init__(self, message, tool=None):
         super().__init__(message)
@@ -21,7 +21,7 @@ class ToolError(Exception):
 
 
 class Channel:
-    """Calls that are open, by number. One thread at a time reads the answers of all: a caller that waits alone, or another."""
+    """The open calls, by number. One thread at a time reads all answers: a caller that waits, or a thread of its own."""
 
     def __init__(self):
         self.process = os.getpid()
@@ -33,7 +33,7 @@ class Channel:
         self.parts = []
 
     def send(self, tool, arguments, settle, reader=None):
-        """Writes a call. Whoever reads calls `settle` with its answer. If nobody does, `reader` is to, or a thread."""
+        """Writes a call. Whoever reads its answer calls `settle`. If nobody reads yet, `reader` begins, or a new thread."""
         if os.getpid() != self.process:
             raise RuntimeError("tools are called from the process in which the program began")
         told = f'"tool": {text_of(tool)}, "arguments": {checked_text_of(arguments)}}}\n'.encode()
@@ -70,8 +70,8 @@ class Channel:
                 self.begin_reading(None)
 
     def read(self):
-        """Reads some answers. What is raised here loses none: they are kept in one step, whoever reads next begins with
-        those that were kept, and one that is told twice changes nothing. Returns whether more may come."""
+        """Reads some answers. An exception here loses none: answers are kept in one step, whoever reads next begins with the kept
+        ones, and an answer that is told twice changes nothing. Returns whether more may come."""
         if not any(b"\n" in part for part in self.parts):
             self.parts.extend(map(os.read, (ANSWERS,), (65536,)))
         more = self.parts[-1] != b""
@@ -103,7 +103,7 @@ def text_of(value):
 
 
 def checked_text_of(arguments):
-    """As JSON. What the service would end the program for is an exception of the program instead."""
+    """The value as JSON. Raises if the service would end the program for it."""
     tokens = 0
 
     def check(value, level):
@@ -148,7 +148,7 @@ channel = Channel()
 
 
 class Waiting:
-    """A thread that waits for one answer. It reads itself if nobody does: to be woken by another thread takes longer."""
+    """A thread that waits for one answer. If nobody reads, it reads itself: being woken by another thread takes longer."""
 
     def __init__(self):
         self.lock = _thread.allocate_lock()
@@ -167,7 +167,7 @@ class Waiting:
 
 
 def has_handlers():
-    """Whether code of the program may run between any two steps of a call: it could call a tool itself, or raise."""
+    """Whether the program's code may run between any two steps of a call. It could then call a tool itself, or raise."""
     return any(is_of_program(_signal.getsignal(number)) for number in range(1, _signal.NSIG))
 
 
@@ -180,7 +180,7 @@ def is_of_program(handler):
 
 
 def in_a_thread(work, *given):
-    """Waits until a thread of its own has done the work, and raises what it raised."""
+    """Waits until a new thread has done the work, and raises what the work raised."""
     done = _thread.allocate_lock()
     done.acquire()
     problems = []

@@ -18,9 +18,9 @@ export const GVISOR_PLATFORMS = ['systrap', 'kvm', 'ptrace'] as const;
 export type GvisorPlatform = (typeof GVISOR_PLATFORMS)[number];
 
 /**
- * gVisor takes only as much of a blocking write as the host's pipe has room for. No other kernel cuts such a write, and
- * a program may drop the rest, which its record would then lack. So the pipe holds twice the recording cap of a stream
- * (a page may be half full): no write is cut before the record is full. The pages count as the job's memory.
+ * gVisor takes only as much of a blocking write as the host's pipe has room for. No other kernel cuts such a write. A program may
+ * drop the rest, and its record would then lack it. So the pipe holds twice the recording cap of a stream (a page may be half
+ * full): no write is cut before the record is full. The pages count as the job's memory.
  */
 const GVISOR_PIPE_BYTES = 2 * streamBytesMax;
 
@@ -28,8 +28,8 @@ const GVISOR_PIPE_BYTES = 2 * streamBytesMax;
 const GVISOR_MEMORY_BYTES = 36 * MIB;
 
 /**
- * Host threads that gVisor's own kernel may have. They are not the program's threads, which gVisor limits itself. Even a
- * program with a single process needs about as many host threads as any other program.
+ * Host threads that gVisor's own kernel may have. They are not the program's threads; gVisor itself limits those. Even a program
+ * with a single process needs about as many host threads as any other program.
  */
 const sentryThreads = (maxPids: number): number => 64 + 16 * Math.max(maxPids, 16);
 
@@ -39,7 +39,7 @@ const sentryThreads = (maxPids: number): number => 64 + 16 * Math.max(maxPids, 1
  */
 export type GvisorStarter = 'direct' | 'runsc';
 
-/** A platform, and what starts its cells. */
+/** A platform, and the starter of its cells. */
 export interface GvisorWay {
   readonly platform: GvisorPlatform;
   readonly starter: GvisorStarter;

@@ -11,10 +11,10 @@ import { nativePath, nativeProblem } from '../../native/native.ts';
 
 const SVC_SENTRY = nativePath('svc-sentry');
 
-/** The names that the one tested release reports in its two builds: that of Debian 13, and the backport to Debian 12. */
+/** The versions that the one tested release reports in its two builds: Debian 13's, and the backport to Debian 12. */
 const RELEASES: ReadonlySet<string> = new Set(['0.0~20240729.0', 'release-20240729.0']);
 
-/** mount(2) flags by the words that a bundle has for them. */
+/** mount(2) flags, keyed by the words that a bundle uses for them. */
 const MOUNT_FLAGS: Readonly<Record<string, number>> = { ro: 1, nosuid: 2, nodev: 4, noexec: 8 };
 
 /** Why svc-sentry cannot start cells here, for an operator; null if it can. */

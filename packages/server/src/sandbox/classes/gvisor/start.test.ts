@@ -29,7 +29,7 @@ test('if runsc cannot be executed, svc-sentry ends at once and says why', async 
   });
 });
 
-test('if runsc ends before it got its configuration, svc-sentry ends at once', async () => {
+test('if runsc ends before it gets its configuration, svc-sentry ends at once', async () => {
   expect(await start([], [installed('runsc'), '--no-such-flag'])).toEqual({
     code: 125,
     said: expect.stringMatching(/svc-sentry: .* failed: runsc ended/),

@@ -13,11 +13,11 @@ import { hasOneUser, isRootOfHost, usersOfCells } from '../../kernel/user-namesp
 import { runOf } from '../../program/stages.ts';
 import { readingWord, writingWord } from './group-words.ts';
 
-/** The memory limit of a template, which only starts and makes copies: each copy moves to its own group at once. */
+/** The memory limit of a template. It only starts and makes copies, and each copy moves to its own group at once. */
 const TEMPLATE_MEMORY_BYTES = 128 * 1024 * 1024;
 const TEMPLATE_PROCESSES = 16;
 
-/** The flags of mount(2) by their words in mount(8). */
+/** The flags of mount(2), keyed by their words in mount(8). */
 const MOUNT_FLAGS: Readonly<Record<string, number>> = {
   rw: 0,
   ro: 1,
@@ -30,7 +30,7 @@ const MOUNT_FLAGS: Readonly<Record<string, number>> = {
   strictatime: 2 ** 24,
 };
 
-/** getrlimit(2): asm-generic/resource.h. */
+/** The resource numbers of getrlimit(2), from asm-generic/resource.h. */
 const RESOURCES: Readonly<Record<keyof CellDescription['resources'], number>> = {
   STACK: 3,
   CORE: 4,
@@ -42,7 +42,7 @@ const RESOURCES: Readonly<Record<keyof CellDescription['resources'], number>> = 
   RTPRIO: 14,
 };
 
-/** The command of the template, whose copies are the interpreters of cells, and the library that the template loads. */
+/** The template's command, and the library that the template loads. The interpreters of cells are copies of the template. */
 export interface Template {
   readonly arguments: readonly string[];
   readonly library: string;

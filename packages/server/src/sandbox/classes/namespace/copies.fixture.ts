@@ -1,4 +1,4 @@
-/** Owners whose Python interpreters are copies of a template, as for a tenant who asks often. */
+/** Owners whose Python interpreters are copies of a template, as for a tenant who often asks for cells. */
 import { vi } from 'vitest';
 import type { CellRequest, Provider } from '../../sandbox.ts';
 

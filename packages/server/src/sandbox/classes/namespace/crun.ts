@@ -1,4 +1,4 @@
-/** crun, the runtime of the namespace class where cells are not forked by the launcher. */
+/** crun, the runtime of the namespace class where the launcher does not fork the cells. */
 import { join } from 'node:path';
 import { stageWords } from '../../cell/cell-layout.ts';
 import { observeNamespaceCell, readCellReport } from '../../cell/observe/observe.ts';

@@ -28,10 +28,10 @@ import { measured, readingWord, writingWord } from './group-words.ts';
 import type { Launcher } from './launcher.ts';
 import type { LaunchedCell } from './serving.ts';
 
-/** The descriptor of process 1 for the cell's own file system: `FILES` in `launcher.h`. */
+/** Process 1's descriptor for the cell's own file system: `FILES` in `launcher.h`. */
 const FILES = 23;
 
-/** How long the end of a cell that was killed may take. The kernel may be unable to end a process. */
+/** How long a killed cell may take to end. The kernel may be unable to end a process. */
 const END_MILLISECONDS_MAX = 10_000;
 
 /** Asks the launcher to make a cell and its groups. */
@@ -99,7 +99,7 @@ class ForkedCell implements WaitingCell {
   readonly pipes: Pipes;
   readonly work: string;
   readonly channel: GuestChannel;
-  /** The cell's own directory for values that a control group would have: no program can write there. */
+  /** The cell's own directory for values that programs expect in control-group files. No program can write there. */
   readonly #groups: string;
   readonly #options: CellOptions;
   readonly #launched: LaunchedCell;
@@ -212,7 +212,7 @@ class ForkedCell implements WaitingCell {
     };
   }
 
-  /** The processor time where no group counts it: process 1 reports the time of all its children since the hand-over. */
+  /** The processor time if no group counts it: process 1 reports the time of all its children since the hand-over. */
   #toldCpu({ compiled, took }: EndingReport): number {
     if (this.#options.group.location.version !== 'none' || took === null) return 0;
     return this.#cpuMicrosecondsBefore + took.cpuMicroseconds + (compiled?.cpuMicroseconds ?? 0);

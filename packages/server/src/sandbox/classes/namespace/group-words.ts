@@ -1,4 +1,4 @@
-/** The commands to a launcher about the groups of a cell. `groups.c` reads them. */
+/** The commands that tell a launcher what to do with a cell's groups. `groups.c` reads them. */
 import type { GroupFile, Measure, Reading, Writing } from '../../kernel/cgroup/cgroup.ts';
 
 export function readingWord({ directory, file }: GroupFile): string {

@@ -1,4 +1,4 @@
-/** Hostile code of a pack, run in a template before it makes copies: the code reaches nothing but the cells of that template. */
+/** Hostile code from a pack, run in a template before it makes copies, reaches nothing but the cells of that template. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { ReservedCell } from '../../cell/runtime.ts';

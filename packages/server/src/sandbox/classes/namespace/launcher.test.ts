@@ -44,7 +44,7 @@ describe('a launcher', () => {
     await made.over;
   });
 
-  it('reports about the cell what the kernel says about it', async () => {
+  it('reports what the kernel says about the cell', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options);
     const { pid, report } = await launcher.make(requestOf(options));
@@ -125,7 +125,7 @@ describe('a launcher', () => {
     await expect(hold(rows)).rejects.toThrow(/malformed request/);
   });
 
-  it('refuses a cell whose group exists, and makes the next cell', async () => {
+  it('refuses a cell whose group already exists, and makes the next cell', async () => {
     const options = await cellOptions();
     const taken = await cellOptions();
     taken.group.make();
@@ -224,7 +224,7 @@ describe('a launcher', () => {
     await expect.poll(() => groupNames()).not.toContain(reserved.id);
   });
 
-  it('may stay silent while the service expects no answer, even as long as a program runs', async () => {
+  it('may stay silent while the service expects no answer, even for as long as a program runs', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options, (lines) => lines, { silentMilliseconds: 100 });
     const cell = await launcher.make(requestOf(options));

@@ -10,7 +10,7 @@ import { type LaunchedCell, type LauncherOptions, type LaunchRequest, Serving } 
 /** The launcher, which makes cells until it is disposed. */
 export class Launcher implements AsyncDisposable {
   readonly #options: LauncherOptions;
-  /** Makes the next cells. */
+  /** The process that makes the next cells. */
   #serving: Promise<Serving> | null = null;
   /** The process that will replace the current one. */
   #successor: Promise<Serving> | null = null;

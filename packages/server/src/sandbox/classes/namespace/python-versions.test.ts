@@ -1,4 +1,4 @@
-/** The library of the launcher works in every Python of this machine, because a template uses the Python of its host. */
+/** The launcher's library works in every Python on this machine, because a template uses the Python of its host. */
 import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { nativePath } from '../../native/native.ts';
@@ -6,7 +6,7 @@ import { nativePath } from '../../native/native.ts';
 /** Python before 3.10 lacks functions that the library takes from its stable interface. */
 const NAMES = ['/usr/bin/python3', ...[10, 11, 12, 13, 14, 15].map((minor) => `python3.${minor}`)];
 
-/** Does what a template does until it would make copies. */
+/** Does what a template does, up to the point where it would make copies. */
 const REHEARSAL = `
 import _imp, sys
 class Library:

@@ -1,6 +1,6 @@
 /**
- * The namespace class without a runtime that starts for each cell: one launcher for each language and runtime pack,
- * and one for programs with tools, forks the cells. They equal crun's cells, and are observed in the same way.
+ * The namespace class without a runtime process for each cell: launchers fork the cells. There is one launcher for each language
+ * and runtime pack, and one for programs with tools. The cells equal crun's cells, and are observed in the same way.
  */
 import { existsSync } from 'node:fs';
 import { GUEST } from '../../cell/description.ts';
@@ -19,16 +19,16 @@ import { tried } from './trial.ts';
 const LAUNCHER_PROGRAM = nativePath('svc-launcher');
 const LAUNCHER_LIBRARY = nativePath('svc-launcher.so');
 
-/** The only template is for Python: other interpreters have threads, which a copy would lack, or start as fast as a copy. */
+/** The only template is for Python: other interpreters start as fast as a copy, or have threads, which a copy would lack. */
 export const PYTHON_TEMPLATE: Template = {
   arguments: ['/usr/bin/python3', '-I', '-u', `${GUEST.guest}/template.py`],
   library: LAUNCHER_LIBRARY,
 };
 
-/** How long a launcher may take to be ready on an ordinary host: longer than a cell for which a job waits. */
+/** How long a launcher may take to be ready on an ordinary host: longer than a cell may take while a job waits for it. */
 const READY_MILLISECONDS_MAX = 30_000;
 
-/** On a busy ordinary host, a launcher is asked for a sign of life after this silence, and killed after another one. */
+/** On a busy ordinary host, a launcher is asked for a sign of life after this silence, and killed after as long again. */
 const SILENT_MILLISECONDS_MAX = 5000;
 
 /** How many processes in the group of a cell are not the job's: process 1. */

@@ -1,7 +1,6 @@
 /**
- * Python programs of two owners have nothing in common, whether their interpreters are started or copies of a template: no
- * seed, no address, and no page of memory that shows anything. They see nothing of another cell, of the launcher or of the
- * host.
+ * Python programs of two owners share no seed, no address, and no page of memory that reveals anything, whether their
+ * interpreters are started or are copies of a template. They see nothing of another cell, of the launcher or of the host.
  */
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, readlinkSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -124,7 +123,7 @@ describe.each(Object.keys(KINDS))('the memory of a program whose interpreter %s'
     const common = (other: ReadonlySet<bigint>) => one.pages.intersection(other).size;
     expect(one.pages.size).toBeGreaterThan(100);
     expect(common(three.pages)).toBe(0);
-    // Copies of one template share pages. If this did not find them, the comparison above would prove nothing.
+    // Copies of one template share pages. If this did not find those pages, the comparison above would prove nothing.
     expect(common(two.pages) > 100).toBe(kind === 'is a copy');
   });
 });

@@ -1,4 +1,4 @@
-/** The protocol with one process of a launcher, which `serve.c` describes, from its start to its end. */
+/** The protocol with one launcher process, from its start to its end. `serve.c` describes the messages. */
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import type { Writable } from 'node:stream';
 import { getSystemErrorName } from 'node:util';
@@ -10,28 +10,28 @@ import { SignsOfLife } from './signs-of-life.ts';
 const DIAGNOSTICS_CHARS_MAX = 4096;
 const CELLS_OF_ONE_MAX = 256;
 const AGE_MILLISECONDS_MAX = 10 * 60_000;
-/** An id that no cell has. The launcher at once answers a question about this id: there is no such cell. */
+/** An id that no cell has. Asked about this id, the launcher answers at once that there is no such cell. */
 const NOBODY = '00000000-0000-0000-0000-000000000000';
 
 /** A cell that waits for a job. */
 export interface LaunchedCell {
-  /** The id of its process 1 on the host. No other process can get it until limits were set or the cell is forgotten. */
+  /** The host's id for the cell's process 1. No other process can get it until limits are set or the cell is forgotten. */
   readonly pid: number;
-  /** The host kernel's report on it, in sections that `guest-report.ts` reads. */
+  /** The host kernel's report on the cell, in sections that `guest-report.ts` reads. */
   readonly report: string;
   /**
-   * Resolves to the report of the program's end once none of its processes is alive; to the reason if the launcher is gone.
+   * Resolves to the report of the program's end once none of its processes is alive, or to an error if the launcher is gone.
    * Never rejects.
    */
   readonly over: Promise<string | Error>;
-  /** Resolves once its process 1 is gone, but only after `hold` or `forget`: true if its groups are gone, too. Never rejects. */
+  /** Resolves once process 1 is gone, but only after `hold` or `forget`: to true if the groups are gone, too. Never rejects. */
   readonly gone: Promise<boolean>;
   /**
-   * Sets limits, and resolves to a report of the values that were read. `serve.c` describes `words`. Rejects with the
-   * `code` of the kernel's error.
+   * Sets limits, and resolves to a report of the values that were read back. `serve.c` describes `words`. Rejects with the `code`
+   * of the kernel's error.
    */
   readonly hold: (words: string) => Promise<string>;
-  /** Reports that process 1 and its groups are not needed. After `hold`, only a launcher with `keepsCells` is told. */
+  /** Reports that process 1 and its groups are no longer needed. After `hold`, only a launcher with `keepsCells` is told. */
   readonly forget: () => void;
 }
 
@@ -49,19 +49,19 @@ export interface LaunchRequest {
 }
 
 export interface LauncherOptions {
-  /** The built launcher. */
+  /** The path of the built launcher. */
   readonly program: string;
-  /** The kind of its cells, shown to whoever lists the processes of the host. */
+  /** The kind of the launcher's cells. Whoever lists the host's processes sees it. */
   readonly kind?: string;
   /** Lines, as `configuration.c` reads them. */
   readonly configuration: readonly string[];
-  /** Whether a cell that took a job is kept until it is forgotten, because it has no groups by which it could be killed. */
+  /** Whether a cell that took a job is kept until it is forgotten, because it has no groups through which to kill it. */
   readonly keepsCells?: boolean;
   /** Reserves a cell for a template. If the launcher has a template, each of its processes needs such a cell. */
   readonly reserve?: (() => ReservedCell) | undefined;
-  /** How long it may take to be ready: a template starts an interpreter. */
+  /** How long the launcher may take to be ready. This includes starting an interpreter for a template. */
   readonly readyMilliseconds: number;
-  /** How long a process may be silent while its answer is awaited. Then it is asked, and may be silent as long again. */
+  /** How long a process may be silent while its answer is awaited. Then it is asked, and may be silent for as long again. */
   readonly silentMilliseconds: number;
   /** How many cells one process makes before another replaces it. Default: 256. */
   readonly cellsOfOneMax?: number;
@@ -80,7 +80,7 @@ interface Living {
   isForgotten: boolean;
 }
 
-/** Lines of the launcher that are followed by a report. Their last word is its length in bytes. */
+/** Lines from the launcher that are followed by a report. Their last word is the report's length in bytes. */
 const WITH_REPORT: ReadonlySet<string> = new Set(['made', 'held', 'ended']);
 
 /** One process of a launcher, from its start to its end. */
@@ -158,12 +158,12 @@ export class Serving {
     return this.#exited;
   }
 
-  /** Resolves once it no longer answers, even if the kernel has not ended it yet. Never rejects. */
+  /** Resolves once the process no longer answers, even if the kernel has not ended it yet. Never rejects. */
   get lost(): Promise<void> {
     return this.#lost.promise;
   }
 
-  /** Whether it has made its number of cells or reached its age. */
+  /** Whether the process has made its number of cells or reached its maximum age. */
   get isDue(): boolean {
     return this.#cellsLeft <= 0 || performance.now() > this.#dueAt;
   }
@@ -308,7 +308,7 @@ export class Serving {
     this.#endUnneeded();
   }
 
-  /** Notes the end of the launcher. The kernel ends all its cells with it; their groups are left. */
+  /** Notes the end of the launcher. The kernel ends all its cells with it; their groups remain. */
   #end(reason: Error): void {
     this.#isLost = true;
     this.#lost.resolve();
@@ -325,7 +325,7 @@ export class Serving {
   }
 }
 
-/** An error of a system call by its number. */
+/** The error for the number that a failed system call returned. */
 function errorOf(number: number): Error {
   const code = getSystemErrorName(-number);
   return Object.assign(new Error(`the limits could not be set: ${code}`), { code });

@@ -1,7 +1,7 @@
 /**
- * Notices that a launcher no longer answers. While an answer is awaited, a period without a word from the launcher ends
- * with a question, and a second such period means that it hangs. One period would not suffice: after a pause of this
- * process, its timers run before it reads the messages that arrived during the pause.
+ * Notices that a launcher no longer answers. While an answer is awaited, a period without a word from the launcher ends with a
+ * question, and a second such period means that the launcher hangs. One period would not suffice: after a pause of this process,
+ * its timers run before it reads the messages that arrived during the pause.
  */
 
 export interface SignsOfLifeOptions {

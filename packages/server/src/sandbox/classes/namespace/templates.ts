@@ -6,12 +6,12 @@
 import type { TemplateRequest } from '../../cell/runtime.ts';
 import type { Launcher } from './launcher.ts';
 
-/** An owner gets a template after this many requests in the period. Starting one costs as much as five interpreters. */
+/** An owner gets a template after this many requests in the period. Starting a template costs as much as five interpreters. */
 const ASKED_ENOUGH = 4;
 const PERIOD_MILLISECONDS = 10_000;
 /** How long a template is kept after the last request. */
 const KEPT_MILLISECONDS = 60_000;
-/** How long no template is tried for an owner after one failed. Meanwhile its interpreters are no copies. */
+/** After a template failed, none is tried for its owner for this long. Meanwhile the owner's interpreters are no copies. */
 const PAUSE_MILLISECONDS = 60_000;
 /** The most templates at once. Each takes some 10 MiB. */
 const TEMPLATES_MAX = 16;
@@ -19,7 +19,7 @@ const TEMPLATES_MAX = 16;
 const OWNERS_MAX = 1024;
 
 export interface TemplatesOptions {
-  /** Resolves to a launcher once it has made a copy of its template. Rejects if it cannot make one. */
+  /** Resolves to a launcher once the launcher has made a copy of its template. Rejects if it cannot make one. */
   readonly open: (request: TemplateRequest) => Promise<Launcher>;
   /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
@@ -38,9 +38,9 @@ export class Templates implements AsyncDisposable {
   readonly #now: () => number;
   /** The templates by language, pack and owner. */
   readonly #templates = new Map<string, Template>();
-  /** When owners without a template asked, the newest last. */
+  /** When each owner without a template asked; the owner who asked last is at the end. */
   readonly #asked = new Map<string, readonly number[]>();
-  /** Until when no template is tried for an owner, because one failed. The failure says nothing about other owners and packs. */
+  /** The time until which no template is tried for an owner whose template failed. Other owners and packs are not affected. */
   readonly #paused = new Map<string, number>();
   readonly #ending = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
@@ -51,12 +51,12 @@ export class Templates implements AsyncDisposable {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** The launcher that makes copies for these cells; null if their interpreters are to be started. */
+  /** The launcher that makes copies for these cells; null if their interpreters are to be started anew. */
   launcherOf(request: Omit<TemplateRequest, 'isAsked' | 'cell'>): Launcher | null {
     return this.#templates.get(keyOf(request))?.launcher ?? null;
   }
 
-  /** Counts a request, which may begin a template. */
+  /** Counts a request. This may begin a template. */
   noteAsked(request: TemplateRequest): void {
     if (this.#isClosed) return;
     const key = keyOf(request);

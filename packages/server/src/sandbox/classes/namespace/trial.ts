@@ -1,13 +1,13 @@
 /**
- * Finds out whether a launcher's template makes copies. Code of a pack runs in the template, which may promise a copy and never
- * make one, so the first copy has a deadline.
+ * Finds out whether a launcher's template makes copies. A pack's code runs in the template and may promise a copy without ever
+ * making one, so the first copy has a deadline.
  */
 import { within } from '../../../ground/waiting/within.ts';
 import type { CellOptions } from '../../cell/runtime.ts';
 import { NotReadyInTime } from '../../sandbox.ts';
 import type { Launcher } from './launcher.ts';
 
-/** Resolves to the launcher once it has made a copy of its template. Ends it and rejects if it cannot. */
+/** Resolves to the launcher once it has made a copy of its template. If it cannot, ends it and rejects. */
 export async function tried(
   launcher: Launcher,
   { reserve, readyMilliseconds }: Pick<CellOptions, 'reserve' | 'readyMilliseconds'>,

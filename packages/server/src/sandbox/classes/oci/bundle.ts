@@ -1,4 +1,4 @@
-/** A cell in the words of an OCI runtime, crun or runsc: the OCI runtime specification 1.0.2. */
+/** Describes a cell in the format of an OCI runtime, crun or runsc: the OCI runtime specification 1.0.2. */
 import { type DescriptionOptions, describeCell, GUEST, JOB_UID } from '../../cell/description.ts';
 
 /** Capabilities of process 1 inside its user namespace. The interpreter that it starts gives up all of them. */
@@ -35,7 +35,7 @@ function processOf(args: readonly string[], env: readonly string[], resources: R
     },
     rlimits: Object.entries(resources).map(([name, value]) => ({ type: `RLIMIT_${name}`, soft: value, hard: value })),
     noNewPrivileges: true,
-    // The stage has already set this value before the runtime starts. A lower value is not allowed.
+    // The stage sets this value before the runtime starts. A lower value is not allowed.
     oomScoreAdj: 1000,
   };
 }
@@ -54,7 +54,7 @@ function linuxOf(options: DescriptionOptions) {
   };
 }
 
-/** The namespaces that crun makes. A network with loopback exists already, with `lo` up: no user of the cell may change it. */
+/** The namespaces that crun makes. A network with loopback already exists, with `lo` up: no user of the cell may change it. */
 function namespacesOf({ sharesHostKernel, loopback }: DescriptionOptions): readonly string[] {
   const isMade = sharesHostKernel && loopback;
   return ['pid', ...(isMade ? [] : ['network']), 'ipc', 'uts', 'mount', 'cgroup', 'user'];

@@ -5,12 +5,12 @@
  */
 import type { RuntimeIdentity } from '@vouchbox/protocol';
 
-/** The oldest versions that are accepted: those of Debian 12, with which the hostile suite runs. */
+/** The oldest accepted versions: those of Debian 12. The hostile suite runs with them. */
 const OLDEST = { crun: [1, 8], runsc: [20221219] } as const;
 
 /**
- * Checks the version that a runtime reports: `1.8.1` for crun, a release date as in `0.0~20221219.0` or
- * `release-20240212.0` for runsc. Throws one line for the operator if it is too old or missing.
+ * Checks the version that a runtime reports: `1.8.1` for crun, a release date as in `0.0~20221219.0` or `release-20240212.0` for
+ * runsc. Throws one line for the operator if the version is too old or missing.
  */
 export function requireVersion(name: 'crun' | 'runsc', version: string | null): void {
   const oldest = OLDEST[name];

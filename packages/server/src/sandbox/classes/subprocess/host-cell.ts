@@ -183,13 +183,13 @@ function makeOwn(path: string, uid: number | null): void {
 /** A supervisor with its interpreter. Disposing kills both, and all other processes in their group. */
 interface HostProcess extends AsyncDisposable {
   readonly child: ChildProcess;
-  /** The process id, which is also the id of the process group. */
+  /** The supervisor's process id, which is also the process group's id. */
   readonly supervisor: number;
   readonly release: Socket;
   readonly readiness: Socket;
   /** Rejects if the supervisor cannot be started. */
   readonly pipes: Promise<Pipes>;
-  /** How the program ended; it never rejects. */
+  /** How the program ended. Never rejects. */
   readonly ended: Promise<WaitStatus>;
   /** Kills the process group. A daemon that left the group survives, because nothing here can stop it. */
   kill(): void;

@@ -14,7 +14,7 @@ describe('development subprocesses', () => {
     expect((await running.collect()).ending).toEqual({ kind: 'exited', exit_code: 0 });
   }
 
-  test('closing the provider kills no other process that has got the process id of an ended job', async () => {
+  test('closing the provider does not kill a process that has since got the process id of an ended job', async () => {
     const cells = await openCells();
     await runOne(cells);
     const kill = vi.spyOn(process, 'kill');

@@ -17,16 +17,16 @@ import type { Candidate, PreflightOptions } from '../candidate.ts';
 import { HostCell } from './host-cell.ts';
 
 const GUEST = fileURLToPath(new URL('../../cell/guest/', import.meta.url));
-/** The user as whom a service that is root runs programs. This user owns nothing. */
+/** If the service is root, it runs programs as this user, who owns nothing. */
 const NOBODY = 65534;
 const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
 
-/** Candidate without isolation, whose cells are processes of the host. It is opened only if the operator names it. */
+/** Opens the candidate without isolation. Its cells are processes of the host. It is opened only if the operator names it. */
 export async function openHostCells(_options: PreflightOptions): Promise<Candidate> {
   const root = mkdtempSync(join(tmpdir(), 'svc-subprocess-'));
   chmodSync(root, 0o711);
   const environment = environmentIn(root);
-  /** The directory for cells whose programs may call tools, with the files of tools. */
+  /** The directory for cells whose programs may call tools, with the files for tools. */
   const withTools = join(root, 'tools');
   addRootFiles(withTools, toolFiles());
   const live = new Set<HostCell>();

@@ -1,11 +1,11 @@
-# Gives a process, before it executes another program, real pipes for its stdin, stdout and stderr, and for its tools if
-# it has some. The service opens the other ends through /proc/PID/fd. Node cannot make a pipe: it gives a child sockets,
-# which no program can open again as /dev/stdin. A named pipe could be opened again, but opening it waits for the other end.
+# Before a process executes another program, gives it real pipes for stdin, stdout and stderr, and for tools if it has some. The
+# service opens the other ends through /proc/PID/fd. Node cannot make a pipe: it gives a child sockets, which no program can open
+# again as /dev/stdin. A named pipe could be opened again, but opening it waits for the other end.
 use strict;
 use warnings;
 use Config ();
 
-# Calls that perl has no function for are made by number. POSIX.pm has functions, but loading it takes longer than
+# Calls for which perl has no function are made by number. POSIX.pm has such functions, but loading it takes longer than
 # everything else here together.
 my %NUMBERS = (
     x86_64 => {
@@ -18,15 +18,15 @@ my %NUMBERS = (
 my ($machine) = $Config::Config{archname} =~ /^(\w+)-/;
 my $number = $NUMBERS{$machine} or die "this machine is neither x86_64 nor aarch64\n";
 
-# The result of a call, -1 if it failed. A string is passed by its address, for the kernel to write to, and a number by
-# its value.
+# Makes a system call and returns its result, or -1 if it failed. A string is passed by address, so that the kernel can write to
+# it, and a number by value.
 sub call {
     my $name = shift;
     return syscall($number->{$name}, @_);
 }
 
-# Descriptors of the service's ends, in the order stdin, stdout, stderr, answers of tools, calls of tools. `pipes.ts` knows
-# the same numbers. Then the child's ends, first where they are kept and then where the program has them.
+# Descriptors of the service's ends, in the order stdin, stdout, stderr, tool answers, tool calls. `pipes.ts` knows the same
+# numbers. Then the child's ends, first where they are kept and then where the program has them.
 my @OURS   = (20, 21, 22, 28, 29);
 my @CHILDS = (40, 41, 42, 43, 44);
 my @PLACES = (0, 1, 2, 30, 31);
@@ -35,9 +35,8 @@ my %IS_READ = (0 => 1, 3 => 1);
 # prctl(2): PR_SET_PDEATHSIG, and SIGKILL.
 my ($SET_DEATH_SIGNAL, $KILL) = (1, 9);
 
-# A service that was killed cannot end its children, so the kernel does. This stays in force over exec(2), and applies
-# to the thread that started this process, the service's main thread. If that thread ended before this call, taking the
-# pipes notices it.
+# A service that was killed cannot end its children, so the kernel does. The setting stays in force over exec(2). It applies to
+# the thread that started this process: the service's main thread. If that thread ended before this call, `take_pipes` notices it.
 sub die_with_parent {
     call('prctl', $SET_DEATH_SIGNAL, $KILL, 0, 0, 0) == 0 or fail("prctl: $!");
 }

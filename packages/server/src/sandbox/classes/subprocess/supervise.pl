@@ -1,6 +1,6 @@
-# Runs the command in its arguments after the first, which is the number of its pipes: 5 if it has tools, else 3, for
-# stdin, stdout and stderr. Reports the command's end, from waitpid(2), on descriptor 5: `exited CODE\n` or
-# `signaled NUMBER\n`. Node only knows some signals, and reports an end by any other signal as exit code 0.
+# Runs a command. The first argument is the number of the command's pipes: 3 for stdin, stdout and stderr, or 5 if it has tools.
+# The other arguments are the command. Reports the command's end, from waitpid(2), on descriptor 5: `exited CODE\n` or `signaled
+# NUMBER\n`. Node only knows some signals, and reports an end by any other signal as exit code 0.
 use strict;
 use warnings;
 my ($here) = __FILE__ =~ m{^(.*)/}s;
@@ -18,7 +18,7 @@ take_pipes($pipes);
 $SIG{$_} = 'IGNORE' for @SIGNALS;
 my $program = fork() // fail("fork: $!");
 become_program() if $program == 0;
-# Closes the program's descriptors here, so that each ends when the program's last process has closed it.
+# Closes the program's descriptors here, so that each pipe ends once the program's last process has closed it.
 call('close', $_) for 0 .. 4, 30, 31;
 open(my $report, '>&=', $REPORT) or fail("cannot report: $!");
 syswrite($report, ending());

@@ -1,6 +1,6 @@
 /**
- * The control group of one cell. It is made before untrusted code runs, and a process joins it before it becomes the
- * runtime. The limits in force and the usage are read from the group, and through it the cell's processes are killed.
+ * The control group of one cell. It is made before untrusted code runs, and a process joins it before it becomes the runtime. The
+ * limits in force and the usage are read from the group, and the cell's processes are killed through it.
  */
 
 /** The limits of a group, in the units of the kernel. */
@@ -45,7 +45,7 @@ export type Measure =
   /** How many forks were refused by the process limit. */
   | 'processesRefused';
 
-/** A file of a group. `directory` is the index of the directory of the group that has the file. */
+/** A control-group file. `directory` is the index of the group's directory. */
 export interface GroupFile {
   readonly directory: number;
   readonly file: string;
@@ -59,7 +59,7 @@ export interface Reading extends GroupFile {
 /** The file of each number; null if no file contains the number. */
 export type Readings = Readonly<Record<Measure, Reading | null>>;
 
-/** The readings of a real control group, in contrast to a tree of processes. Some kernels keep no memory peak. */
+/** The readings of a real control group, as opposed to a tree of processes. Some kernels keep no memory peak. */
 export type KernelReadings = Readonly<Record<Exclude<Measure, 'memoryPeakBytes'>, Reading>> &
   Pick<Readings, 'memoryPeakBytes'>;
 
@@ -93,7 +93,7 @@ export interface Group {
   /** The directories of the group, one for each hierarchy. */
   readonly directories: readonly string[];
   readonly plan: GroupPlan;
-  /** Files to which a process with one thread writes `0`, in order, to join this group with everything that it starts. */
+  /** Files to which a process with one thread writes `0`, in this order, to put itself and all that it starts into this group. */
   readonly joinFiles: readonly string[];
   /** Makes the group, in every hierarchy or in none. */
   make(): void;
@@ -108,7 +108,7 @@ export interface Group {
   anonymousBytes(): number;
   /** Whether the group has more memory than this. Always false if the kernel enforces the limit. */
   hasMoreThan(memoryBytes: number): boolean;
-  /** Sets process 1 of the cell, and null before its id can be reused. A real control group ignores both calls. */
+  /** Sets process 1 of the cell; set null before the id of process 1 can be reused. A real control group ignores both calls. */
   adopt(first: number | null): void;
   /** Host ids of all processes in the group, or at least of process 1. */
   members(): readonly number[];

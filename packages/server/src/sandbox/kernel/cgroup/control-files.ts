@@ -1,17 +1,17 @@
-/** Reading and writing the one-value files of a control group, and removing its directories. */
+/** Reads and writes the one-value files of a control group, and removes its directories. */
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Reading, Writing } from './cgroup.ts';
 
 const REMOVE_MILLISECONDS_MAX = 10_000;
 
-/** The one number of a file; `max` is infinity. */
+/** The only number in a file; `max` means infinity. */
 export function parseNumber(text: string): number {
   const word = text.trim();
   return word === 'max' ? Number.POSITIVE_INFINITY : Number(word);
 }
 
-/** Finds a member of a `name value` file; 0 if the kernel does not count it. */
+/** A function that reads one value from a text of `name value` lines; 0 if the kernel does not count it. */
 export function memberOf(name: string): (text: string) => number {
   return (text) => {
     const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `));
@@ -19,7 +19,7 @@ export function memberOf(name: string): (text: string) => number {
   };
 }
 
-/** Reads one number of a group; NaN if it is in no file. A reading names its directory by index. */
+/** Reads one number of a group; NaN if no file contains it. A reading names its directory by index. */
 export function readFrom(directories: readonly string[], reading: Reading | null): number {
   if (reading === null) return Number.NaN;
   const { directory, file, parse } = reading;

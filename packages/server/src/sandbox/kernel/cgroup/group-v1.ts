@@ -13,7 +13,7 @@ export interface V1Controllers {
   readonly cpu: string | null;
 }
 
-/** Makes `parent` in each hierarchy, below which every cell gets its own directory. */
+/** Makes the directory `parent` in each hierarchy. Every cell gets its own directory below it. */
 export function groupRootV1(controllers: V1Controllers, parent: string, hybridMount: string | null): GroupRoot {
   const bases = [...new Set(Object.values(controllers))]
     .filter((path): path is string => path !== null)
@@ -41,7 +41,7 @@ export function groupRootV1(controllers: V1Controllers, parent: string, hybridMo
   };
 }
 
-/** Whether this kernel limits swap, which is the same for all groups. Null until it was checked. */
+/** Whether this kernel limits swap; the answer is the same for all groups. Null until it was checked. */
 let hasSwapLimit: boolean | null = null;
 
 /** The `cpu.shares` of a new group. */
@@ -102,9 +102,9 @@ export class GroupV1 extends KernelGroup {
   }
 
   kill(): void {
-    // Forks are not refused here: the kernel would count the refusals, and they would be the program's violation. Whatever
-    // a program forks ends with process 1 of its cell.
-    // A pid is used as soon as it is read. While its process is in the group, no other process can have the pid.
+    // Forks are not refused here: the kernel would count the refusals, and they would count as the program's violation. Whatever
+    // a program forks ends with process 1 of its cell. A pid is used as soon as it is read. While its process is in the group, no
+    // other process can have the pid.
     for (const pid of this.members()) killProcess(pid);
   }
 

@@ -15,7 +15,7 @@ import { KernelGroup } from './kernel-group.ts';
 
 /** The controllers that limits need. `cpu` is for shares of the processors, and a delegated subtree may lack it. */
 const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
-/** The leaf with the processes that were in a delegated group: cgroups(7), "no internal processes". */
+/** The leaf to which the processes of a delegated group are moved: cgroups(7), "no internal processes". */
 export const SUPERVISOR = 'svc-supervisor';
 const MOVES_MAX = 20;
 
@@ -85,7 +85,7 @@ const setting = (file: string, value: number): Writing => ({ directory: 0, file,
 const number = (file: string) => ({ directory: 0, file, parse: parseNumber });
 const member = (file: string, name: string) => ({ directory: 0, file, parse: memberOf(name) });
 
-/** The plan of the groups, which all groups below `parent` share. */
+/** The plan that all groups below `parent` share. */
 function planOf(parent: string): KernelPlan {
   const has = (file: string) => existsSync(join(parent, file));
   const onceForAll = [
@@ -110,7 +110,7 @@ function planOf(parent: string): KernelPlan {
     ],
     toShare: (part) => (has('cpu.weight') ? [setting('cpu.weight', Math.max(1, Math.round(part * WHOLE_WEIGHT)))] : []),
     toLimitSockets: () => [],
-    /** v2 keeps one peak for the group's whole life, which includes the bootstrap. It can be reset only for one open file. */
+    /** v2 keeps one peak for the group's whole life, including the bootstrap. It can be reset only for one open file. */
     toResetPeak: [],
   };
 }

@@ -142,7 +142,7 @@ describe('the plan of a group of cgroup v2', () => {
     expect(plan.toShare(1 / 2)).toEqual([{ directory: 0, file: 'cpu.weight', value: 50 }]);
   });
 
-  it('writes no file that is missing in the kernel or the delegated group', () => {
+  it('does not write files that the kernel or the delegated group lacks', () => {
     const plan = planWith([]);
     expect(plan.toLimit(limits, UNLIMITED).map(({ file }) => file)).toEqual(['memory.max', 'pids.max']);
     expect(plan.toShare(1 / 2)).toEqual([]);

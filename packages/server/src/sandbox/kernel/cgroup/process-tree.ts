@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import type { Group, GroupLocation, GroupPlan, GroupRoot, Measure } from './cgroup.ts';
 
-/** USER_HZ, the unit of times in /proc/PID/stat, which is the same on every architecture that cells are made on. */
+/** USER_HZ, the unit of times in /proc/PID/stat. It is the same on every architecture that cells are made on. */
 const MICROSECONDS_OF_TICK = 10_000;
 const PAGE_BYTES = 4096;
 /** File systems in memory that a program may fill. Their files take memory, whether or not a process has them open. */
@@ -138,8 +138,8 @@ export class ProcessTree implements Group {
   }
 
   /**
-   * The processor time of all processes, in ticks. The kernel counts the time of a process with the parent that waited
-   * for it. If no parent waited, the time would be lost, so the last time that was seen is added.
+   * The processor time of all processes, in ticks. The kernel adds the time of an ended process to the parent that waited for it.
+   * If no parent waited, the time would be lost, so the last time that was seen is added.
    */
   #ticks(): number {
     let [own, ofChildren] = [0, 0];
@@ -191,7 +191,7 @@ function residentOf(pid: number): number {
   return resident * PAGE_BYTES;
 }
 
-/** The memory that only this process has, and its parts of memory that it shares; both without files on disks. */
+/** The memory that only this process has, and its part of the memory that it shares. Neither includes files on disks. */
 interface Shares {
   readonly own: number;
   readonly shared: number;
@@ -204,7 +204,7 @@ function sharesOf(pid: number): Shares {
   return Number.isNaN(own + shared) ? { own: residentOf(pid), shared: 0 } : { own, shared };
 }
 
-/** The bytes in a place; zero if the place has no file system of its own, but is a part of a file system of the host. */
+/** The bytes used in a place; zero if the place has no file system of its own, but is part of one of the host's. */
 function filledAt(root: string, place: string): number {
   try {
     if (statSync(root + place).dev === statSync(`${root}/`).dev) return 0;

@@ -19,7 +19,7 @@ describe('the digest of an executable', () => {
     expect([digestOf(path, remembered), digestOf(path, remembered)]).toEqual([sha256('one'), sha256('one')]);
   });
 
-  test('changes if the file was changed to the same size and its times were set back', () => {
+  test('changes if the file was changed, even with the same size and with its times set back', () => {
     const path = join(directory, 'changed');
     writeFileSync(path, 'one');
     utimesSync(path, 1, 1);

@@ -34,8 +34,8 @@ export function installed(name: string): string {
 }
 
 /**
- * The version that a program prints with `--version`; null if its output does not match. It is run once after each
- * boot, and again if it changed or its output did not match.
+ * The version that a program prints with `--version`; null if its output does not match. The program is run once after each boot,
+ * and again if it changed or its output did not match.
  */
 export async function versionOf(path: string, pattern: RegExp, remembered = versionsFile()): Promise<string | null> {
   const identity = identityOf(path);
@@ -73,7 +73,7 @@ export function digestOf(path: string, remembered = digestsFile()): string {
   return sha256;
 }
 
-/** The known fact of each path, valid as long as the path leads to the same file. */
+/** The known fact about each path. It is valid as long as the path leads to the same file. */
 type Known = Readonly<Record<string, { readonly identity: string; readonly fact: string }>>;
 
 function recalled(file: string, path: string, identity: string): string | null {

@@ -2,8 +2,7 @@
 import { statSync } from 'node:fs';
 
 /**
- * Device, inode, size and times of the file at a path, which change when the file is replaced or written; `-` if there
- * is none.
+ * Device, inode, size and times of the file at a path; `-` if there is none. They change when the file is replaced or written.
  */
 export function fileStamp(path: string): string {
   const facts = statSync(path, { bigint: true, throwIfNoEntry: false });

@@ -1,6 +1,6 @@
 /**
- * Facts of this host that are found out once after each boot. They are kept in files below `/run`, which do not outlive
- * the boot, and which only root can write.
+ * Facts about this host that are found out once after each boot. They are kept in files below `/run` that only root can write and
+ * that do not outlive the boot.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';

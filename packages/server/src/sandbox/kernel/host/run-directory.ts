@@ -1,8 +1,8 @@
 /**
- * The service's own directory on the host, with cells, roots and pipes. It does not outlive the boot, and the next process
- * does not need its content. Each instance has its own, which only the holder of the instance opens. Everything that an
- * earlier process of the instance left is killed and removed before anything new is made. No file of a job is ever below
- * the directory: a job's files are in a mount namespace that ends with its cell.
+ * The service's own directory on the host, with cells, roots and pipes. It does not outlive the boot, and the next process does
+ * not need its content. Each instance has its own directory; only the holder of the instance opens it. Everything that an earlier
+ * process of the instance left is killed and removed before anything new is made. No file of a job is ever below the directory: a
+ * job's files are in a mount namespace that ends with its cell.
  */
 
 import { lstatSync, mkdirSync, rmSync } from 'node:fs';

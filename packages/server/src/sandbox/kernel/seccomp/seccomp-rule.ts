@@ -1,4 +1,4 @@
-/** One rule of a system call filter, as an OCI configuration has it (OCI runtime specification, config-linux § Seccomp). */
+/** One rule of a system call filter, in the form of an OCI configuration (runtime specification, config-linux § Seccomp). */
 
 interface Argument {
   readonly index: number;
@@ -35,7 +35,7 @@ export function exceeds(index: number, value: number): Argument {
   return { index, value, op: 'SCMP_CMP_GT' };
 }
 
-/** The bits in `mask` of the argument at `index` equal those of `value`. Numbers of 32 bits are also compared this way. */
+/** The argument at `index` equals `value` in the bits of `mask`. Numbers of 32 bits are also compared this way. */
 export function matches(index: number, mask: number, value: number): Argument {
   return { index, value: mask, valueTwo: value, op: 'SCMP_CMP_MASKED_EQ' };
 }

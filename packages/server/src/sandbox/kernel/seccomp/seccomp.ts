@@ -28,7 +28,7 @@ export interface SeccompProfile {
  */
 const SYNC_CALLS = ['sync', 'syncfs'];
 
-/** Calls that are allowed for some arguments only. */
+/** Calls that are allowed only for some arguments. */
 const ARGUED_CALLS = ['clone', 'personality', ...SOCKET_CALLS];
 
 const allowedWithArguments: readonly Rule[] = [
@@ -47,8 +47,8 @@ const devices: readonly Rule[] = [
 ];
 
 /**
- * Calls for memory that a process may have without mapping it. If no group counts memory, nobody would see this memory, so
- * these calls are then unknown to programs.
+ * Calls that give a process memory without mapping it. If no group counts memory, nobody would see this memory, so these calls
+ * are then unknown to programs.
  */
 const UNSEEN_MEMORY_CALLS = ['memfd_create', 'shmget', 'shmat', 'msgget', 'mq_open'];
 
@@ -134,9 +134,9 @@ function hostRules(loopback: boolean): readonly Rule[] {
 const OLD_NAMES = ['pselect'];
 
 /**
- * The profile for runsc, which applies it inside its own kernel: the first rule that fits decides. It silently drops
- * rules for names that it does not know. Its only errno is EPERM. To get ENOSYS, a rule traces the call: seccomp(2)
- * returns ENOSYS for a traced call without a tracer, and no program may trace another.
+ * The profile for runsc. runsc applies it inside its own kernel: the first rule that fits decides. It silently drops rules for
+ * names that it does not know. Its only errno is EPERM. To get ENOSYS, a rule traces the call: seccomp(2) returns ENOSYS for a
+ * traced call without a tracer, and no program may trace another.
  */
 export function runscSeccompProfile({ loopback }: FilterOptions, architecture: string = process.arch): SeccompProfile {
   const names = [...ALLOWED_CALLS.filter((name) => !MISSING_IN_GVISOR.includes(name)), ...OLD_NAMES];

@@ -21,7 +21,7 @@ const INTERNET_KINDS = [
   { type: SOCK_STREAM, protocols: [0, 6] },
   { type: SOCK_DGRAM, protocols: [0, 17] },
 ] as const;
-/** How many bits are enough for every protocol number of the Internet families. */
+/** How many bits hold every protocol number of the Internet families. */
 const PROTOCOL_BITS = 9;
 
 const unix: readonly Rule[] = [allow(SOCKET_CALLS, equals(0, AF_UNIX))];
@@ -58,8 +58,8 @@ export function refusedSockets(loopback: boolean): readonly Rule[] {
 }
 
 /**
- * Options by level that ordinary programs use and that affect only their socket. Left out on purpose: filters
- * (SO_ATTACH_*), zero copy, devices, marks, TCP_ULP, TCP_REPAIR, TCP_MD5SIG, TCP_CONGESTION, IP_MSFILTER and groups.
+ * Socket options, by level, that ordinary programs use and that affect only the program's own socket. Left out on purpose:
+ * filters (SO_ATTACH_*), zero copy, devices, marks, TCP_ULP, TCP_REPAIR, TCP_MD5SIG, TCP_CONGESTION, IP_MSFILTER and groups.
  */
 const OPTIONS: Readonly<Record<number, readonly number[]>> = {
   // SOL_SOCKET: reuse, type, error, route, broadcast, buffers, keep-alive, out-of-band, linger, reuse of ports, credentials, low

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { type KnownArchitecture, SYSTEM_CALL_NUMBERS } from './system-calls.fixture.ts';
 import { ALLOWED_CALLS, REFUSED_CALLS, UNKNOWN_CALLS } from './system-calls.ts';
 
-/** Calls of x86-64 that arm64 never had. For most of them arm64 has a newer call, such as `openat`, which libc uses. */
+/** Calls of x86-64 that arm64 never had. For most of them, arm64 has a newer call that libc uses, such as `openat`. */
 const ONLY_ON_X86_64 =
   `access alarm arch_prctl chmod chown creat dup2 epoll_create epoll_ctl_old epoll_wait epoll_wait_old
   eventfd fork futimesat get_thread_area getdents getpgrp inotify_init lchown link lstat mkdir mknod open pause pipe poll
@@ -13,7 +13,7 @@ const ONLY_ON_X86_64 =
     /\s+/,
   );
 
-/** libseccomp's own numbers of an architecture: `SCMP_ARCH_X86_64` and `SCMP_ARCH_AARCH64` of seccomp.h. */
+/** libseccomp's numbers for the architectures: `SCMP_ARCH_X86_64` and `SCMP_ARCH_AARCH64` in seccomp.h. */
 const ARCHITECTURES: Readonly<Record<KnownArchitecture, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
 const RESOLVE = `
 import ctypes, json, sys

@@ -1,4 +1,4 @@
-/** The numbers of system calls, which never change because they are part of the kernel's ABI. First those of x86-64. */
+/** The numbers of system calls. They never change, because they are part of the kernel's ABI. First those of x86-64. */
 const X86_64 = `
 accept 43, accept4 288, access 21, alarm 37, arch_prctl 158, bind 49, brk 12, cachestat 451, capget 125, chdir 80,
 chmod 90, chown 92, clock_getres 229, clock_gettime 228, clock_nanosleep 230, close 3, close_range 436, connect 42,
@@ -39,7 +39,7 @@ tkill 200, truncate 76, umask 95, uname 63, unlink 87, unlinkat 263, uretprobe 3
 utimes 235, vfork 58, wait4 61, waitid 247, write 1, writev 20
 `;
 
-/** The calls of arm64, which has only the newer of two calls that do the same. */
+/** The calls of arm64. Of two calls that do the same, arm64 has only the newer one. */
 const AARCH64 = `
 accept 202, accept4 242, bind 200, brk 214, cachestat 451, capget 90, chdir 49, clock_getres 114,
 clock_gettime 113, clock_nanosleep 115, close 57, close_range 436, connect 203, copy_file_range 285, dup 23,
@@ -77,7 +77,7 @@ timer_settime 110, timerfd_create 85, timerfd_gettime 87, timerfd_settime 86, ti
 umask 166, uname 160, unlinkat 35, utimensat 88, wait4 260, waitid 95, write 64, writev 66
 `;
 
-/** The numbers of allowed calls by their names, for each architecture as Node names it. */
+/** The numbers of allowed calls, keyed by name, for each architecture under Node's name for it. */
 export const SYSTEM_CALL_NUMBERS = { x64: numbersIn(X86_64), arm64: numbersIn(AARCH64) } as const;
 
 export type KnownArchitecture = keyof typeof SYSTEM_CALL_NUMBERS;

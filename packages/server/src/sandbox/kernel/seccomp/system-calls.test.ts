@@ -11,7 +11,7 @@ afterAll(() => cells[Symbol.asyncDispose]());
 
 /** The kernel refuses these to processes without privileges, whatever a filter says. */
 const PRIVILEGED = ['setgroups'];
-/** Calls that no kernel has any more, that fail with ENOSYS for these arguments, or that are newer than some hosts. */
+/** Calls that kernels no longer have, that fail with ENOSYS for these arguments, or that are newer than some hosts. */
 const OLD = 'epoll_ctl_old epoll_wait_old get_thread_area set_thread_area futex';
 const NEW = `cachestat fchmodat2 futex_requeue futex_wait futex_wake getxattrat listmount listxattrat map_shadow_stack mseal
   removexattrat setxattrat statmount uretprobe`;
@@ -23,7 +23,7 @@ const MISSING = {
 };
 
 describe.each(CLASSES)('the filter of the %s class', (choice) => {
-  it('refuses no allowed call, and reports only calls as missing that the kernel lacks', async () => {
+  it('refuses no allowed call, and reports as missing only calls that the kernel lacks', async () => {
     // Some calls with empty arguments, such as vfork(2), write to stderr. That is not an answer.
     const { stdout, ending } = await cells.run(choice, 'python', MAKE_EVERY_CALL, {
       wall_seconds: 3600,

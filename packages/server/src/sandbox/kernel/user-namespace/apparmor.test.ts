@@ -7,7 +7,7 @@ import { installProfile } from './apparmor.ts';
 
 const SHARED = 'usr/local/lib/vouchbox/svc-enter';
 
-/** The root directory of a host whose AppArmor parser runs this script; null if it has no parser. */
+/** The root directory of a host. The host's AppArmor parser runs this script; with null, the host has no parser. */
 function hostWith(parser: string | null): string {
   const root = mkdtempSync(join(tmpdir(), 'svc-apparmor-'));
   onTestFinished(() => rmSync(root, { recursive: true }));
@@ -37,7 +37,7 @@ it('a second installation of the AppArmor profile replaces an older copy of the 
   expect(readFileSync(join(root, SHARED)).equals(readFileSync(nativePath('svc-enter')))).toBe(true);
 });
 
-it('if the parser refuses the AppArmor profile, the error has the parser’s reason', () => {
+it('if the parser refuses the AppArmor profile, the error states the parser’s reason', () => {
   const root = hostWith('echo "syntax error, line 5" >&2; exit 1');
   expect(() => installProfile(root)).toThrow(/refuses \/etc\/apparmor\.d\/vouchbox: syntax error, line 5/);
 });

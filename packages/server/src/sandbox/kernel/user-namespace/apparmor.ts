@@ -1,7 +1,7 @@
 /**
- * AppArmor's rule on user namespaces, as Ubuntu has it from 23.10 on: in such a namespace, an ordinary user's process
- * has no rights unless a profile names its program. The rule stays on for all other programs: the profile names one
- * program that no user can write.
+ * AppArmor's rule on user namespaces, as Ubuntu has it since 23.10: in such a namespace, an ordinary user's process has no rights
+ * unless a profile names its program. The rule stays on for all other programs: the profile names one program that no user can
+ * write.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
@@ -39,7 +39,7 @@ export function enterProgram(): string {
   return isSame(SHARED) ? SHARED : OWN;
 }
 
-/** Whether the copy is there, belongs only to root, and in fact makes a user namespace. */
+/** Whether the copy exists, belongs to root alone, and really makes a user namespace. */
 export function isAllowedByProfile(): boolean {
   return enterProgram() === SHARED && spawnSync(SHARED, ['0', '0', '0', '/bin/true']).status === 0;
 }
@@ -55,8 +55,8 @@ function isSame(copy: string): boolean {
  * Installs the copy and the profile, and loads the profile into the kernel.
  *
  * @param root where the host's root is
- * @returns what was done, a line for each thing
- * @throws StartError for anybody but root, and if the parser refuses the profile
+ * @returns what was done, with a line for each step
+ * @throws StartError if the caller is not root, or if the parser refuses the profile
  */
 export function installProfile(root = '/'): readonly string[] {
   if (process.geteuid?.() !== 0) throw new StartError('only root can install a profile of AppArmor');

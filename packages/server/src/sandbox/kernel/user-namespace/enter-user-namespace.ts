@@ -8,7 +8,7 @@ import { type MissingRight, missingRights, missingUsers } from './ordinary-user.
 import { ownFacts, refusalOfRoot } from './own-facts.ts';
 import { scopeWords } from './own-scope.ts';
 
-/** The words that say that no further users are mapped. */
+/** The words for a namespace in which no further users are mapped. */
 const ALONE = ['0', '0', '0'];
 
 /**

@@ -51,10 +51,10 @@ export function ownerOutside(): number | null {
 }
 
 /**
- * The users that cells get, two each: a range of the host that nobody else has, or what is mapped beside root.
+ * The users for cells, two for each: a range of the host that nobody else has, or the users mapped in addition to root.
  *
  * @param map the text of a `uid_map`; this process's own by default
- * @throws Error if fewer than two users are mapped beside root
+ * @throws Error if fewer than two users are mapped in addition to root
  */
 export function usersOfCells(map?: string): UserRange {
   return usersIn(map === undefined ? ownExtents() : parseMap(map));

@@ -1,6 +1,6 @@
 /**
- * Run by `one-user-cells.test.ts` as an ordinary user who is root of a user namespace where nobody else is mapped: runs
- * programs that it is given as JSON, each in a cell, and prints how each ended and what it wrote.
+ * Run by `one-user-cells.test.ts` as an ordinary user who is root of a user namespace where nobody else is mapped: runs the
+ * programs given as JSON, each in a cell, and prints how each program ended and what it wrote.
  */
 import { mkdirSync } from 'node:fs';
 import { type Language, LIBRARIES_FILE, LIMIT_DEFAULTS, type RequestedLimits } from '@vouchbox/protocol';
@@ -13,7 +13,7 @@ interface Given {
   readonly language: Language;
   readonly code: string;
   readonly limits?: Partial<RequestedLimits>;
-  /** The archive of its libraries, in base64. */
+  /** The archive of the program's libraries, in base64. */
   readonly libraries?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Cells of an ordinary user to whom the host gives user namespaces and nothing else, made for real as `nobody`. */
+/** Real cells of the ordinary user `nobody`, to whom the host gives user namespaces and nothing else. */
 import { execFileSync } from 'node:child_process';
 import { chownSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,7 +34,7 @@ function run(...programs: readonly Given[]): readonly Ended[] {
   return runOn('', ...programs);
 }
 
-/** `options` are those of a tmpfs for the cells' directory. Without them, the directory is not on a tmpfs of its own. */
+/** Runs programs with the cells' directory on a tmpfs that has these options. Without options, it has no tmpfs of its own. */
 function runOn(options: string, ...programs: readonly Given[]): readonly Ended[] {
   const directory = mkdtempSync(join(tmpdir(), 'svc-one-user-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
@@ -99,7 +99,7 @@ const BEYOND = {
     isHeld: ({ ending }: Ended) => ending.kind === 'wall_limit',
   },
   cpu_seconds: { code: 'while True: pass', value: 1, isHeld: ({ ending }: Ended) => ending.kind === 'cpu_limit' },
-  // The buffers of sockets are kernel memory, which is not among the pages of any process.
+  // The buffers of sockets are kernel memory and are not among the pages of any process.
   mem_mb: {
     code: `
 import socket
@@ -122,21 +122,21 @@ while taken < 80 << 20:
   },
 } as const;
 
-it('a limit of a cell with one user is enforced exactly if the receipt says so', { timeout: 60_000 }, () => {
+it('a limit of a cell with one user is enforced if and only if the receipt says so', { timeout: 60_000 }, () => {
   const tries = Object.entries(BEYOND);
   const ended = run(...tries.map(([name, { code, value }]) => ({ code, limits: { [name]: value } })));
   const found = Object.fromEntries(tries.map(([name, { isHeld }], at) => [name, isHeld(ended[at] as Ended)]));
   for (const { held } of ended) expect(held.limit_enforcement).toEqual(found);
 });
 
-it('a cell with one user is made even if its directory allows no execution, as /tmp on many hosts', {
+it('a cell with one user is made even if its directory allows no execution, like /tmp on many hosts', {
   timeout: 60_000,
 }, () => {
   const [ended] = runOn('noexec,nosuid,nodev,noatime', { code: 'print(6 * 7)' });
   expect(ended).toMatchObject({ ending: { kind: 'exited', exit_code: 0 }, output: '42\n' });
 });
 
-it('two cells with one user have separate limits of processes at the same time', { timeout: 60_000 }, () => {
+it('two cells with one user have separate process limits at the same time', { timeout: 60_000 }, () => {
   const ended = run({ code: FILLING, limits: { max_pids: 8 } }, { code: FILLING, limits: { max_pids: 5 } });
   expect(ended.map(({ output }) => output)).toEqual(['8\n', '5\n']);
 });

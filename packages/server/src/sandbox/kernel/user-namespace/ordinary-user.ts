@@ -4,7 +4,7 @@
  */
 import type { UserRange } from './mapped-users.ts';
 
-/** Facts of this host and user. */
+/** Facts about this host and user. */
 export interface OrdinaryUserFacts {
   /** The name of the user, or the number of a user without a name. */
   readonly user: string;
@@ -34,7 +34,7 @@ export interface MissingRight {
 /** The least number of subordinate users. Every cell takes two, and some cells wait for the next jobs. */
 export const SUBORDINATES_MIN = 1024;
 
-/** All rights that are missing for any cell to be made, reported together. */
+/** The missing rights without which no cell can be made, all reported together. */
 export function missingRights({ refusals, saidOnTrial, isBuilt }: OrdinaryUserFacts): readonly MissingRight[] {
   return [
     ...refusals.map((refusal) => ({
@@ -58,7 +58,7 @@ function fixOf(said: string): string {
 /** The remedy for AppArmor's rule: a profile exempts one program that no user can write, and no other program. */
 const APPARMOR = 'as root: vouchbox setup --apparmor';
 
-/** All rights that are missing to give each cell two users that nobody else has, reported together. */
+/** The missing rights for giving each cell two users that nobody else has, all reported together. */
 export function missingUsers(facts: OrdinaryUserFacts): readonly MissingRight[] {
   const { user, hasName, hasMappers, noNewPrivileges } = facts;
   const hasUsers = isEnough(facts.users) && isEnough(facts.groups);
@@ -88,7 +88,7 @@ function isEnough(range: UserRange | null): boolean {
   return range !== null && range.count >= SUBORDINATES_MIN;
 }
 
-/** The largest range of a user in the text of /etc/subuid or /etc/subgid, which list the user by name or by number. */
+/** The user's largest range in the text of /etc/subuid or /etc/subgid. These files list a user by name or by number. */
 export function subordinatesIn(text: string, names: readonly string[]): UserRange | null {
   const ranges = text
     .split('\n')

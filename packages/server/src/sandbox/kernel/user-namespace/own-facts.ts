@@ -1,4 +1,4 @@
-/** Reads the facts of this process by which `ordinary-user.ts` decides. */
+/** Reads the facts about this process from which `ordinary-user.ts` decides. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
@@ -10,13 +10,13 @@ import { type OrdinaryUserFacts, subordinatesIn } from './ordinary-user.ts';
 /** The programs that `enter.c` starts. */
 const MAPPERS = ['/usr/bin/newuidmap', '/usr/bin/newgidmap'];
 
-/** The setting of AppArmor's rule, from which a profile may exempt a program. */
+/** The setting for AppArmor's rule. A profile may exempt a program from the rule. */
 const APPARMOR = 'kernel.apparmor_restrict_unprivileged_userns';
 
 /** The setting that also applies to root. */
 const OF_ALL = 'user.max_user_namespaces';
 
-/** Settings below /proc/sys, the value by which each refuses user namespaces, and one that allows them. */
+/** Settings below /proc/sys, each with the value that refuses user namespaces and one that allows them. */
 const SETTINGS = [
   { name: 'kernel.unprivileged_userns_clone', refuses: '0', allows: '1' },
   { name: OF_ALL, refuses: '0', allows: '15000' },
@@ -40,12 +40,12 @@ export function ownFacts(): OrdinaryUserFacts {
   };
 }
 
-/** The setting that refuses user namespaces even to root, whose cells also need them; null if none does. */
+/** The setting that refuses user namespaces even to root; null if none does. Root's cells need user namespaces, too. */
 export function refusalOfRoot(): string | null {
   return refusalsBy(SETTINGS.filter(({ name }) => name === OF_ALL))[0] ?? null;
 }
 
-/** The settings that refuse user namespaces, each as `NAME=VALUE` that would allow them. */
+/** The settings that refuse user namespaces, each as the `NAME=VALUE` that would allow them. */
 function refusalsBy(settings: readonly (typeof SETTINGS)[number][]): readonly string[] {
   return settings
     .filter(({ name, refuses }) => settingOf(name) === refuses)

@@ -9,9 +9,9 @@ const managerOf = (user: number) => `/run/user/${user}/systemd/private`;
 const NAME = 'vouchbox-';
 
 /**
- * The words to put before a command, so that it starts as the same process in a group with the memory and pids
- * controllers. Null if this process has groups or is already in such a scope, or if systemd is missing or refuses. The
- * command that this function starts as a trial has ended when it returns.
+ * The words to put before a command, so that the command starts as this same process in a group with the memory and pids
+ * controllers. Null if this process has groups or is already in such a scope, or if systemd is missing or refuses. The trial
+ * command that this function starts has ended when the function returns.
  */
 export function scopeWords(
   user: number = process.geteuid?.() ?? 0,

@@ -1,6 +1,6 @@
 /**
  * Run by `user-cells.test.ts` as an ordinary user inside a user namespace: makes a cell of each language below the v1 groups
- * that it is given as JSON, and prints what the programs wrote.
+ * given as JSON, and prints what the programs wrote.
  */
 import { mkdirSync } from 'node:fs';
 import { LIMIT_DEFAULTS } from '@vouchbox/protocol';

@@ -1,4 +1,4 @@
-/** Cells that an ordinary user makes, for real, on a host whose groups can be given to that user from outside. */
+/** Real cells that an ordinary user makes, on a host whose groups can be given to that user from outside. */
 import { execFileSync } from 'node:child_process';
 import { chownSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ const layout = readCgroupLayout();
 const v1 = layout.usable !== null && 'v1' in layout.usable ? layout.usable.v1 : null;
 const FIXTURE = fileURLToPath(new URL('user-cells.fixture.ts', import.meta.url));
 
-/** A group of this test in each hierarchy, which belongs to the user. */
+/** A group for this test in each hierarchy. The groups belong to the user. */
 function givenGroups(mounts: NonNullable<typeof v1>): Record<string, string | null> {
   const name = `svc-user-test-${process.pid}`;
   return Object.fromEntries(

@@ -63,8 +63,8 @@ void become_root_of_cell(void)
 }
 
 /*
- * The kernel counts some objects for each user of the host, and so for all cells of one user together. Each cell gets
- * only few: these files set the limits of the user namespace that opens them. namespaces(7), /proc/sys/user.
+ * The kernel counts some objects for each user of the host, and so for all cells of one user together. Each cell gets only a few:
+ * these files set the limits of the user namespace that opens them. namespaces(7), /proc/sys/user.
  */
 static void bound_own_user(int limits)
 {

@@ -1,5 +1,5 @@
 /*
- * Every cell of this launcher, from the request for it until nothing is left of it: it is made, reported when it waits,
+ * The life of every cell of this launcher, from its request until nothing of it is left: it is made, reported when it waits,
  * limited at the hand-over, reported when its program is over, and removed. No function here waits for a cell.
  */
 #define _GNU_SOURCE
@@ -58,7 +58,7 @@ static void open_pipes(struct pipes *pipes, enum kind kind, int has_tools)
         open_pipe(ends);
         pipes->cells[stream] = ends[!is_read];
         pipes->services[stream] = ends[is_read];
-        /* The program has another user, and may open its ends by path: /dev/stdin or, in Java, those of tools. */
+        /* The program has another user, and may open its ends by path: /dev/stdin or, in Java, the pipes for tools. */
         fchmod(ends[0], 0666);
     }
     if (kind == COPIED) open_pipe(pipes->tell), open_pipe(pipes->hear);
@@ -141,7 +141,7 @@ void refuse(const struct configuration *configuration, struct cell *cell, const 
     finish_refusal(configuration, cell);
 }
 
-/* Keeps the ends of pipes that the copy will get. Its other files are opened once process 1 asks for the copy. */
+/* Keeps the ends of pipes that the copy will get. The copy's other files are opened once process 1 asks for the copy. */
 static void keep_for_copy(struct cell *cell, const struct pipes *pipes)
 {
     const int ends[] = { pipes->cells[0], pipes->cells[1], pipes->cells[2], pipes->tell[0], pipes->hear[1] };
@@ -177,14 +177,14 @@ void make_cell(const struct configuration *configuration, enum kind kind, const 
         snprintf(reason, sizeof reason, "cannot clone: %s", strerror(error));
         return refuse(configuration, &cell, reason);
     }
-    /* Only the maker can tell process 1 to go on. If the maker ends before, process 1 finds the end of this pipe. */
+    /* Only the maker can tell process 1 to go on. If the maker ends before that, process 1 finds the end of this pipe. */
     if (kind == COPIED) close(cell.down), cell.down = -1;
     cells[cell_count++] = cell;
 }
 
 void tell_if_made(const struct configuration *configuration, struct cell *cell)
 {
-    /* The maker counts as a process of the cell until it was waited for. */
+    /* The maker counts as a process of the cell until it has been waited for. */
     if (!cell->is_up || cell->is_made || cell->asked != 0 || cell->maker > 0 || cell->refusal != NULL) return;
     if (cell->down >= 0) close(cell->down);
     cell->down = -1;
@@ -218,7 +218,7 @@ static void hear_end(const struct configuration *configuration, struct cell *cel
     kill(cell->pid, SIGKILL);
 }
 
-/* Handles a message of a cell that is being made: it waits for its mapping or for a copy, is up, or has failed. */
+/* Handles a message from a cell that is being made: it waits for its mapping or for a copy, is up, or has failed. */
 static void hear_new(const struct configuration *configuration, struct cell *cell, char *said, ssize_t length)
 {
     if (length == 1 && said[0] == 'm') return map_users(configuration, cell);

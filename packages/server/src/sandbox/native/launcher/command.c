@@ -1,6 +1,6 @@
 /*
  * Executes the command of a language whose interpreter cannot wait for a program, once the program is released.
- * `release-words.ts` describes the message at the release. The command's words may contain places for the program's
+ * `release-words.ts` describes the message at the release. The command's words may contain placeholders for the program's
  * directory and its heap size, as in `cell/guest/launch.sh`, which does the same in the cells of an OCI runtime.
  */
 #define _GNU_SOURCE
@@ -31,7 +31,7 @@ static char *read_told(int descriptor, size_t *length)
     return told;
 }
 
-/* A copy in which every occurrence of `place` is replaced. */
+/* A copy of the word in which every occurrence of `place` is replaced. */
 static char *with_place(const char *word, const char *place, const char *value)
 {
     const char *at = strstr(word, place);

@@ -47,7 +47,7 @@ static int open_group(const struct configuration *configuration, int number, con
     return openat(GROUPS_FIRST + number, path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Opens what a copy needs besides its pipes, in the order in which move.c takes it: its namespaces, its groups. */
+/* Opens what a copy needs besides its pipes, in the order in which move.c takes them: its namespaces, its groups. */
 static int open_for_copy(const struct configuration *configuration, struct cell *cell)
 {
     int wanted = sizeof NAMESPACES / sizeof *NAMESPACES + configuration->groups.count;
@@ -164,7 +164,7 @@ void make_template(const struct configuration *configuration)
 void end_with_template(const struct configuration *configuration)
 {
     if (template.pid > 0) {
-        /* All cells end with the template's process namespace. It ends only once each of them was waited for. */
+        /* All cells end with the template's process namespace. It ends only after each cell was waited for. */
         kill(template.pid, SIGKILL);
         while (waitpid(-1, NULL, 0) > 0 || errno == EINTR) {}
         remove_groups(configuration, template.request.id);

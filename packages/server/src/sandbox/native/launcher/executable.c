@@ -1,7 +1,7 @@
 /*
- * A process can always open its executable again, as /proc/self/exe. In a copy of a template this would be the template's
- * file: one inode for all cells of the template, on which these could watch and lock each other. So each copy changes its
- * executable to the file of that name in its own cell.
+ * A process can always open its executable again, as /proc/self/exe. In a copy of a template this would be the template's file:
+ * one inode through which all cells of the template could watch and lock one another. So each copy changes its executable to the
+ * file of that name in its own cell.
  *
  * The kernel changes the executable of a process (prctl(2), PR_SET_MM_MAP) once nothing of the old one is mapped. Data
  * and relocated tables differ from the file, so the template copies them once into memory without a file. Code and

@@ -36,8 +36,8 @@ static int read_comparisons(struct scmp_arg_cmp *into, const char *words)
 }
 
 /*
- * `NAMES<tab>allow|ERRNO [INDEX OPERATOR VALUE SECOND]...`. Errno 0 is a success that does nothing. Operators are EQ, NE,
- * GT and MASKED_EQ, whose first value is the mask. All comparisons of a rule must hold. A name that this library or this
+ * `NAMES<tab>allow|ERRNO [INDEX OPERATOR VALUE SECOND]...`. Errno 0 is a success that does nothing. Operators are EQ, NE, GT and
+ * MASKED_EQ; the first value of MASKED_EQ is the mask. All comparisons of a rule must hold. A name that this library or this
  * machine does not know is left out, because then it cannot be called. A rule that equals the default is left out, too.
  */
 static void add_rule(scmp_filter_ctx filter, const char *name, const char *rule, unsigned otherwise)

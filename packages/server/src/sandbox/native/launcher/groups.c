@@ -1,7 +1,7 @@
 /*
- * The control groups of cells: directories that are named by the id of the cell, below each directory in the configuration.
- * The service decides which files are written and read there, and states them in its requests. Every path consists of the
- * name of a group and the name of a file, below a directory that was opened before any cell was made.
+ * The cells' control groups: directories named by the id of the cell, below each directory in the configuration. The service
+ * decides which files are written and read there, and states them in its requests. Every path consists of a group's name and a
+ * file's name, below a directory that was opened before any cell was made.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -102,15 +102,14 @@ int access_groups(const char *id, const char *words, struct report *report)
 }
 
 /*
- * Reads the kernel's own count, and does not rely on the cell. Process 1 is counted until the launcher has waited for
- * it. Listing the group instead would, in cgroup v1, make a list that the kernel keeps for a second and then frees in a
- * worker.
+ * Reads the kernel's own count, and does not rely on the cell. Process 1 is counted until the launcher has waited for it. In
+ * cgroup v1, listing the group instead would make a list that the kernel keeps for a second and then frees in a worker.
  */
 int is_alone(const struct configuration *configuration, const char *id)
 {
     unsigned group;
     char counted[32] = "", name[ACCESS_BYTES_MAX];
-    /* Without groups no count is needed: all processes end with process 1, whose end the kernel delays until the others ended. */
+    /* Without groups no count is needed: all processes end with process 1, and the kernel ends it only after all others. */
     if (configuration->count == NULL) return 0;
     if (sscanf(configuration->count, "%u/%95s", &group, name) != 2) fail("the configuration has a malformed access");
     int file = open_file(id, group, name, O_RDONLY);

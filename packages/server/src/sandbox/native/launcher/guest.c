@@ -1,11 +1,10 @@
 /*
  * svc-init FILTER TOOLS COUNT WORD... WORD...
  *
- * Process 1 of a cell that a runtime makes. The first COUNT words are the compiler's command, the others the program's.
- * FILTER is the file of the system call filter that this process sets for itself and its descendants, or `-` if the
- * runtime has set a filter. TOOLS is `tools` if descriptors 3 and 4 are the program's, to read answers of tools and to
- * write calls of them; else `-`. Only the kernel of a gVisor cell knows anything about the cell, so this process
- * reports to the service what that kernel says.
+ * Process 1 of a cell that a runtime makes. The first COUNT words are the compiler's command, the others the program's. FILTER is
+ * the file of the system call filter that this process sets for itself and its descendants, or `-` if the runtime has set a
+ * filter. TOOLS is `tools` if the program gets descriptors 3 and 4, to read the answers of tools and to write calls; else `-`.
+ * Only the kernel of a gVisor cell knows anything about the cell, so this process reports to the service what that kernel says.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -52,7 +51,7 @@ static void take(struct words *into, char **from, int count)
     into->count = count;
 }
 
-/* Sets the filter that `svc-filter` wrote. The bundle has already set that no privilege can be gained. */
+/* Sets the filter that `svc-filter` wrote. The bundle has already ruled out new privileges. */
 static void set_filter(const char *path)
 {
     static struct sock_filter instructions[BPF_MAXINSNS];
@@ -64,7 +63,7 @@ static void set_filter(const char *path)
     close(file);
 }
 
-/* A runtime passes the descriptors of tools as 3 and 4. They are moved, because a waiting interpreter needs 3 and 4. */
+/* A runtime passes the descriptors for tools as 3 and 4. They are moved, because a waiting interpreter needs 3 and 4. */
 static void take_tools(void)
 {
     must(dup2(3, TOOL_ANSWERS), "take the answers of tools"), must(dup2(4, TOOL_CALLS), "take the calls of tools");

@@ -18,9 +18,9 @@
  * `signaled NUMBER` when all other processes are dead; if the program is compiled, also `compiling`, `running`, and
  * `compiler exited CODE` or the like. Exit code 125 says that process 1 itself failed.
  *
- * Once the program runs, the report also has `after CPU WALL`: the microseconds that compiling took, 0 and 0 without a
- * compiler. At the end it has `took CPU WALL KIB`: the microseconds of the program with all its descendants, and the most
- * memory that one of them had, 0 if that is not known. The numbers are those of the kernel in which this process runs.
+ * Once the program runs, the report also has `after CPU WALL`: the microseconds that compiling took, 0 and 0 without a compiler.
+ * At the end it has `took CPU WALL KIB`: the microseconds of the program with all its descendants, and the most memory that any
+ * one of them had, or 0 if not known. The numbers are those of the kernel in which this process runs.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -78,7 +78,7 @@ static int is_open(int descriptor)
     return fcntl(descriptor, F_GETFD) >= 0;
 }
 
-/* Closes every descriptor from `first` on, now or when the command is executed. A program's command keeps those of tools. */
+/* Closes every descriptor from `first` on, now or when the command is executed. A program's command keeps those for tools. */
 static void close_all_but_tools(const struct configuration *configuration, const struct words *command, int first, int how)
 {
     if (command == &configuration->compiler || !is_open(TOOL_ANSWERS)) {
@@ -109,7 +109,7 @@ static void become_interpreter(const struct configuration *configuration, const 
     execute(command, &configuration->environment);
 }
 
-/* Starts an interpreter. Its stdin is the program's, or `input` if it is given. */
+/* Starts an interpreter. Its stdin is the program's, or `input` if that is given. */
 static void start_waiting(const struct configuration *configuration, const struct words *command, const char *input,
     struct waiting *into)
 {
@@ -146,7 +146,7 @@ static void read_bytes(char *into, size_t length)
     }
 }
 
-/* Reads a line of the service. It always has the same length. */
+/* Reads a line from the service. Its length is always the same. */
 static void read_order(char *line)
 {
     read_bytes(line, ORDER_BYTES);
@@ -154,8 +154,8 @@ static void read_order(char *line)
 }
 
 /*
- * Writes how much memory a program may use into the files that programs read to learn this: the files of control groups,
- * of both versions. gVisor itself has no such files. The program owns none of them.
+ * Writes how much memory a program may use into the files where programs look for this: control-group files of both versions.
+ * gVisor itself has no such files. The program owns none of them.
  */
 static void show_memory(unsigned long bytes)
 {
@@ -188,7 +188,7 @@ static void set_limits(void)
     must(write_all(STDOUT_FILENO, answer, snprintf(answer, sizeof answer, "limits %s\n", rows)), "tell the limits");
 }
 
-/* The usage of all descendants that were waited for, or the difference of two such sums. */
+/* The summed usage of all descendants that were waited for, or the difference between two such sums. */
 struct taken {
     long cpu, wall, kib;
 };
@@ -214,7 +214,7 @@ static struct taken since(const struct taken *before)
     return (struct taken){ now.cpu - before->cpu, now.wall - before->wall, now.kib > before->kib ? now.kib : 0 };
 }
 
-/* What `take_stock` gave when a waiting process was released, with the processor time of that process until then. */
+/* What `take_stock` gave when a waiting process was released, plus the processor time of that process until then. */
 static struct taken released;
 
 /* Releases an interpreter: sends it a line and the words of the program, and then closes the descriptor. */
@@ -223,7 +223,7 @@ static void release(const struct waiting *waiting, unsigned heap, unsigned argum
     char line[64];
     clockid_t own;
     released = take_stock();
-    /* Adds the interpreter's time so far, which later counts as a child's. If it is gone, that was nearly nothing. */
+    /* Adds the interpreter's time so far, which later counts as a child's. If the interpreter is gone, that time was tiny. */
     if (clock_getcpuclockid(waiting->pid, &own) == 0) released.cpu += microseconds(own);
     /* A failure means that the interpreter has ended: its wait status then says how. */
     if (write_all(waiting->go, line, snprintf(line, sizeof line, "%u %u\n", heap, arguments)) == 0)
@@ -263,9 +263,9 @@ static void report(const char *text)
 }
 
 /*
- * Every other process of the cell descends from this process. If it has no children, there is nothing to kill, and the
- * kernel need not look at every process of the host. In gVisor a child can escape a kill while it is forked, and could
- * fork further. So all are killed again after each end.
+ * Every other process of the cell descends from this process. If it has no children, there is nothing to kill, and the kernel
+ * need not look at every process of the host. In gVisor a process that is just being forked can escape a kill, and could fork
+ * further. So all are killed again whenever one has ended.
  */
 static void end_what_is_left(void)
 {
@@ -289,7 +289,7 @@ static void report_ending(const struct configuration *configuration, int is_comp
     if (!is_compiler)
         snprintf(text + length, sizeof text - length, " after %ld %ld took %ld %ld %ld", compiled.cpu, compiled.wall, took.cpu,
             wall, took.kib);
-    /* The service's pipes end now, and not only with this process. */
+    /* The service sees the end of its pipes now, and not only when this process ends. */
     if (is_forked) close_range(STDIN_FILENO, STDERR_FILENO, 0);
     report(text);
     if (configuration->say_ended != NULL) configuration->say_ended();
@@ -337,11 +337,11 @@ static void run_job(const struct configuration *configuration)
     if (words == NULL) fail("no memory for the program's words");
     read_bytes(words, compilers + length);
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    /* The program's input may be the output of another program, which must notice when this program closes it. */
+    /* The program's input may be the output of another program. That program must notice when this one closes it. */
     must(dup2(nothing, STDIN_FILENO), "leave the program's input");
     must(dup2(nothing, STDOUT_FILENO), "leave the program's output");
     close(nothing);
-    /* Only the program has the descriptors of tools now, so that they end with it. */
+    /* Now only the program has the descriptors for tools, so that they end with the program. */
     close(TOOL_ANSWERS), close(TOOL_CALLS);
     if (compiler.pid > 0) compile(configuration, heap, options, words, compilers);
     release(&program, heap, arguments, words + compilers, length);
@@ -356,7 +356,7 @@ static void say_up(void)
     must(write(UP, "r", 1), "say ready");
 }
 
-/* The report gets its room now: a program may fill the file system of the report, and its end must still be reported. */
+/* Reserves room for the report: a program may fill the report's file system, and its end must still be reported. */
 static void take_room(void)
 {
     char room[LINE_BYTES];

@@ -1,6 +1,5 @@
 /*
- * The launcher: one small process that makes cells, for each language and runtime pack. It runs no code of a job, and none
- * of a pack.
+ * The launcher is one small process for each language and runtime pack. It makes cells, and runs no code from a job or a pack.
  *
  *   main.c           reads the configuration, makes the filters, enters its own root, serves
  *   configuration.c  the configuration, as the service writes it
@@ -23,8 +22,8 @@
  *   steps.c          steps that the stage and gVisor's starter take, too
  *   failure.c        how the programs fail
  *
- * A template is an interpreter that is up. It runs in a cell of its own, as the job's user and without privileges, like
- * any program. It has loaded these files as an extension module, and each interpreter that is asked of it is a copy:
+ * A template is an interpreter that is up. It runs in a cell of its own, as the job's user and without privileges, like any
+ * program. It has loaded these files as an extension module, and each interpreter that it is asked for is a copy:
  *
  *   template.c       takes requests for copies
  *   move.c           a copy moves into its cell
@@ -121,7 +120,7 @@ struct configuration {
     struct words compiler;     /* the command that compiles a program first; empty if there is none */
     struct words mounts;       /* path in the cell; type, flags and options, as mount(2) has them */
     char *work_size;           /* of /work and all below it, as tmpfs(5) reads it */
-    unsigned long work_flags;  /* of /work beside nosuid and nodev */
+    unsigned long work_flags;  /* of /work besides nosuid and nodev */
     int has_one_user;          /* whether a cell has only one user, the one that makes it: it has no root */
     int shows_devices;         /* whether a cell has the host's devices: in a user namespace nobody can make devices */
     int has_loopback;          /* whether `lo` is up in a cell */
@@ -195,21 +194,21 @@ void refuse(const struct configuration *configuration, struct cell *cell, const 
 void make_template(const struct configuration *configuration);
 /* Ends this process, its cells and its template. */
 void end_with_template(const struct configuration *configuration) __attribute__((noreturn));
-/* Takes a cell's messages to the launcher. */
+/* Handles a cell's messages to the launcher. */
 void hear(const struct configuration *configuration, struct cell *cell);
 /*
- * Sets a job's limits on a cell, and reports the values that are read back. A cell that has groups is then let go. A
- * cell without groups is killed by the id of its process 1, which is kept until the service forgets the cell.
+ * Sets a job's limits on a cell, and reports the values that are read back. A cell that has groups is then let go. A cell without
+ * groups is killed by the id of its process 1, so that id is kept until the service forgets the cell.
  */
 void hold(const struct configuration *configuration, struct cell *cell, const unsigned long *limits, const char *accesses);
-/* Lets the cell go: the service has opened everything that it needs of the process. */
+/* Lets the cell go: the service has opened everything that it needs from the process. */
 void forget(struct cell *cell);
 /* Reports each cell that has ended. */
 void look_for_endings(const struct configuration *configuration);
-/* Removes the cells of which nothing is left to report, and reports their end. */
+/* Removes each cell about which nothing is left to report, and reports its end. */
 void bury(const struct configuration *configuration);
 
-/* Asks the template for the copy for which process 1 of the cell waits. */
+/* Asks the template for the copy that the cell's process 1 waits for. */
 void ask_for_copy(const struct configuration *configuration, struct cell *cell);
 /* Whether such a request still waits for the template's answer. */
 int owes_copy(void);
@@ -220,7 +219,7 @@ extern int template_socket, template_users;
 /* The host user that is root in the template's cell. */
 uid_t root_of_template(void);
 
-/* Ends of a cell's pipes by stream: 0, 1, 2, then answers and calls of tools. Only a copy has `tell` and `hear`. */
+/* Ends of a cell's pipes by stream: 0, 1, 2, then tool answers and tool calls. Only a copy has `tell` and `hear`. */
 struct pipes {
     int count;
     int cells[5];
@@ -245,7 +244,7 @@ void enter_root(const struct configuration *configuration);
 extern const struct device { const char *name; unsigned major, minor; } devices[];
 extern const int device_count;
 
-/* For the cell with that id. Return 0, or -1 with `errno`. All groups are made, or none. */
+/* For the groups of the cell with this id. These return 0, or -1 with `errno`. Either all groups are made, or none. */
 void open_groups(const struct configuration *configuration);
 int make_groups(const struct configuration *configuration, const char *id);
 int remove_groups(const struct configuration *configuration, const char *id);
@@ -255,7 +254,7 @@ int open_group_v2(const char *id);
  * failure.
  */
 int access_groups(const char *id, const char *words, struct report *report);
-/* Whether the cell's groups have only process 1, which nobody has waited for. */
+/* Whether the cell's groups hold only process 1, and nobody has waited for process 1 yet. */
 int is_alone(const struct configuration *configuration, const char *id);
 
 void begin_section(struct report *report, const char *name);
@@ -277,7 +276,7 @@ void serve_cells(const struct configuration *configuration) __attribute__((noret
 
 /* Maps the users of a cell that is not a copy's, and reports this to the cell. */
 void map_users(const struct configuration *configuration, const struct cell *cell);
-/* The id that a user of cells has in the template's user namespace. */
+/* The id that a cell's user has in the template's user namespace. */
 unsigned template_id_of(const struct configuration *configuration, uid_t user);
 /* Finds the waiting processes of a cell. Returns 0, or -1 if they are not as expected. */
 int find_waiting(struct cell *cell, int expected);
@@ -287,7 +286,7 @@ int is_whole(const struct cell *cell);
 int limit_waiting(struct cell *cell, const unsigned long *limits);
 /* Closes the handles of the waiting processes. */
 void let_go(struct cell *cell);
-/* Takes a message of process 1. Returns whether it reports the program's end. */
+/* Takes a message from process 1. Returns whether it reports the program's end. */
 int note(struct cell *cell, const char *text);
 
 /*
@@ -300,7 +299,7 @@ void become_cell(const struct configuration *, enum kind, const struct request *
 void become_maker(const struct configuration *, const struct request *, const struct pipes *, int up, const int *down)
     __attribute__((noreturn));
 
-/* Steps that both take. */
+/* Steps that process 1 and the maker both take. */
 void place_descriptors(enum kind kind, const struct pipes *pipes, int up, int down);
 void join_groups(const struct configuration *configuration, const char *id);
 void become_root_of_cell(void);
@@ -315,17 +314,17 @@ void confine(const struct configuration *configuration, enum kind kind) __attrib
 void make_mounts(const struct configuration *configuration, uid_t root);
 /* In a cell's own process namespace: mounts the cell's /proc over the maker's /proc. */
 void make_own_proc(const struct configuration *configuration);
-/* Covers files that tell about the host or steer it. */
+/* Covers files that reveal facts about the host or control it. */
 void cover_kernel_files(const struct configuration *configuration);
 
-/* In a template, before its first request: the data of its executable becomes memory without a file. */
+/* In a template, before its first request: moves the data of its executable into memory without a file. */
 void leave_executable(void);
 /* In a copy, while it has the cell's capabilities: makes the cell's own file of the same name its executable. */
 void change_executable(void);
 /* Makes a copy of this process that moves into the cell of these files. Returns 1 in the copy; else 0, or -1 if it failed. */
 int copy_into(const int *files, int count);
 
-/* Continues as process 1 once everything is set up. Where the descriptors of tools are open, they are the program's. */
+/* Continues as process 1 once everything is set up. If the descriptors for tools are open, they are the program's. */
 void run_init(const struct configuration *configuration, enum kind kind) __attribute__((noreturn));
 
 /* Waits for the release on `go`, then executes the command with its words and the fixed environment. */

@@ -1,6 +1,6 @@
 /*
  * Work on a cell from outside, by the host's root: mapping its users, and setting the limits of a job on its waiting processes.
- * The launcher keeps handles of those processes (pidfd_open(2)): once process 1 is dead, others may get their ids.
+ * The launcher keeps handles of those processes (pidfd_open(2)): once process 1 is dead, other processes may get those ids.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -27,7 +27,7 @@ static int map_range(char *into, size_t room, const struct configuration *config
     return snprintf(into, room, "%u %u %u\n", template_id_of(configuration, from), from, to - from);
 }
 
-/* The template's namespace has the users of all cells, whose namespaces are made below it. Two of the users are its own. */
+/* The template's namespace has two users of its own, and the users of all cells: their namespaces are made below it. */
 void map_users(const struct configuration *configuration, const struct cell *cell)
 {
     uid_t root = cell->request.root, first = configuration->users_first, end = first + configuration->users_count;

@@ -1,6 +1,6 @@
 /*
- * The service starts this program as root of the host, with the configuration on descriptor 3 and the protocol, which serve.c
- * describes, on 0 and 1. It is linked statically and loads no library of the host.
+ * The service starts this program as root of the host, with the configuration on descriptor 3, and the protocol that serve.c
+ * describes on 0 and 1. It is linked statically and loads no library of the host.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -21,7 +21,7 @@ static void keep(int descriptor, int as)
     close(descriptor);
 }
 
-/* The library is on the host, which is about to be out of sight, so it is loaded from memory. */
+/* The library is on the host, whose files are about to be out of sight. So the library is loaded from memory. */
 static int library_of(const char *path)
 {
     struct stat status;

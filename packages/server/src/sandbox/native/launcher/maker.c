@@ -53,7 +53,7 @@ static pid_t clone_process_one(int *handle)
     return syscall(SYS_clone3, &arguments, sizeof arguments);
 }
 
-/* The id that a process has in the process namespace to which a /proc belongs. */
+/* A process's id in the process namespace that a /proc belongs to. */
 static pid_t id_in(int processes, int handle)
 {
     char path[64], text[512] = "", *line;

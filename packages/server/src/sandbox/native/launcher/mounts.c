@@ -66,7 +66,7 @@ static void make_cell_directory(const struct configuration *configuration, uid_t
 static void bind_work(const struct configuration *configuration)
 {
     const unsigned long flags = MS_NOSUID | MS_NODEV | configuration->work_flags;
-    /* If the program's user owns the report, it is read-only: process 1 then reports to the launcher, and does not need it. */
+    /* If the program's user owns the report, the report is read-only. Process 1 then reports to the launcher instead. */
     bind_mount(CELL "/report", ROOT REPORT, MS_NOSUID | MS_NODEV | MS_NOEXEC | (configuration->has_one_user ? MS_RDONLY : 0));
     bind_mount(CELL "/groups", ROOT "/sys/fs/cgroup", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY);
     bind_mount(CELL "/work", ROOT "/work", flags);
@@ -192,7 +192,7 @@ static char kind_of(const char *path, const char *listed)
     return 0;
 }
 
-/* Covers a file by `cover`, a directory by `empty`. The first covered directory becomes read-only, and covers all others. */
+/* Covers a file with `cover`, a directory with `empty`. The first covered directory becomes read-only, and covers all others. */
 static void mask(const char *path, char kind, const char *cover, const char **empty)
 {
     if (kind == 'f') must(mount(cover, path, NULL, MS_BIND, NULL), "mask %s", path);

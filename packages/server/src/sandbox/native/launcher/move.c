@@ -1,7 +1,7 @@
 /*
- * In a template: makes a copy of this process, which moves into a cell. The copy enters the cell's user namespace, where it
- * has every capability, and then the other namespaces; it drops them all before it goes on. Until then it runs this file
- * and nothing of the interpreter.
+ * In a template: makes a copy of this process that moves into a cell. The copy enters the cell's user namespace, where it has
+ * every capability, and then the other namespaces; it drops them all before it goes on. Until then it runs this file and nothing
+ * of the interpreter.
  *
  * Two short-lived processes that share this one's memory make the copy, so that the memory is copied only once. The first joins
  * the cell's groups and namespaces. A process namespace holds only children born later: the second is born there, and makes the
@@ -49,7 +49,7 @@ static void forbid_moving(void)
     must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0), "set its filter");
 }
 
-/* Registers this thread again for rseq(2). The kernel forgets that when memory is shared, but glibc relies on it. */
+/* Registers this thread again for rseq(2). The kernel forgets this when memory is shared, but glibc relies on it. */
 static void register_sequences(void)
 {
     extern const ptrdiff_t __rseq_offset __attribute__((weak));

@@ -286,8 +286,8 @@ static void restore_builtins(void)
 }
 
 /*
- * Ends the process. If the program loaded a library, this calls the functions that C code registered by atexit(3) or as
- * the end of a library. Otherwise it does not: those of the interpreter's own libraries would only write to pages.
+ * Ends the process. If the program loaded a library, this calls the functions that C code registered by atexit(3) or as a
+ * library's destructor. Otherwise it calls none: the functions of the interpreter's own libraries would only write to pages.
  */
 static void leave(int status)
 {
@@ -319,7 +319,7 @@ static void take_apart(void)
     PyGC_Collect();
 }
 
-/* In the template: takes once each step of an end that comes before objects are taken apart. */
+/* Rehearses in the template the steps of an end that come before objects are taken apart. */
 void rehearse_end(void)
 {
     code = 0;

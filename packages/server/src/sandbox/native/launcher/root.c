@@ -61,7 +61,7 @@ static void keep_devices(void)
     }
 }
 
-/* The flags of the file system of this path that a mount must keep: no user namespace may take them away. */
+/* The file system flags at this path that a mount must keep: no user namespace may take them away. */
 static unsigned long forbidden_below(const char *path)
 {
     struct statvfs found;

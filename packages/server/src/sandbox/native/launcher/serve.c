@@ -1,6 +1,6 @@
 /*
- * The protocol with the service, one line for each message. If a line of the launcher ends with LENGTH, this many bytes
- * follow it: a report on the cell.
+ * The protocol with the service, one line for each message. If a line from the launcher ends with LENGTH, this many bytes follow
+ * it: a report on the cell.
  *
  *   in   `cell ID UID ACCESS...`         make a cell: its groups first, with what is written to them; UID and UID + 1 are its
  *                                        users on the host. `tools` in place of `cell`: its program may call tools
@@ -86,7 +86,7 @@ static void take_requests(const struct configuration *configuration)
     memmove(text, line, length);
 }
 
-/* The service, signals, the template, and for each cell its connection and the handles of its waiting processes. */
+/* To wait for: the service, signals, the template, and each cell's connection and the handles of its waiting processes. */
 static struct pollfd waits[CELLS_MAX * (1 + WAITING_MAX) + 3];
 
 static int add_wait(int count, int file)

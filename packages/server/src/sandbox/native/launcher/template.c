@@ -12,7 +12,7 @@
 
 #include "launcher.h"
 
-/* The free memory of the heap that is kept, so that a short program need not request more. */
+/* How much free heap memory is kept, so that a short program need not request more. */
 enum { ROOM_BYTES = 128 * 1024 };
 
 typedef struct object PyObject;

@@ -1,5 +1,5 @@
 /*
- * The requests to the kernel of a cell before it runs anything, on runsc's own control socket: one JSON value each way.
+ * The requests that a cell's kernel gets on runsc's own control socket before it runs anything: one JSON value each way.
  */
 #define _GNU_SOURCE
 #include <errno.h>

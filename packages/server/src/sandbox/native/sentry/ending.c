@@ -1,7 +1,7 @@
 /*
- * How a cell ends. Process 1 ends all other processes of the cell before it reports how the program ended, so the
- * kernel and the file server are no longer needed then. They are killed, which takes a third of the time that the
- * kernel needs to end by itself, file by file and connection by connection.
+ * How a cell ends. Process 1 ends all other processes of the cell before it reports how the program ended, so the kernel and the
+ * file server are no longer needed then. They are killed: this takes a third of the time that the kernel needs to end by itself,
+ * file by file and connection by connection.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 #include "sentry.h"
 
-/* Below the bundle. Only process 1 writes to it; `native/launcher/init.c` describes the content. */
+/* The report's path below the bundle. Only process 1 writes to it; `native/launcher/init.c` describes the content. */
 static const char REPORT[] = "cell/report/ending";
 
 /* Whether the report states an end, and not that the program is being compiled or runs. */
@@ -44,7 +44,7 @@ static void end(pid_t pid)
     if (pid > 0) kill(pid, SIGKILL);
 }
 
-/* Reaps processes that have ended. If the gofer failed, the kernel has no files any more, and is ended, too. */
+/* Reaps processes that have ended. If the gofer failed, the kernel no longer has files, and is ended, too. */
 static void reap(pid_t *kernel, pid_t *gofer, int *of_kernel)
 {
     int status;
@@ -66,7 +66,7 @@ static int descriptor_of(pid_t pid)
     return descriptor;
 }
 
-/* Returns when neither is alive: 0 if the report stated an end, else the kernel's exit code. */
+/* Waits until neither is alive. Returns 0 if the report stated an end, else the kernel's exit code. */
 int wait_for_both(pid_t kernel, pid_t gofer, int word)
 {
     struct pollfd heard[] = {

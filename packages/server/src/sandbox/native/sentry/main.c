@@ -1,9 +1,8 @@
 /*
  * svc-sentry BUNDLE ID ROOT_UID ROOTFS TOOLS [SOURCE DESTINATION FLAGS]... -- RUNSC FLAG...
  *
- * The binds are those of config.json in the directory BUNDLE, in its order. Standard input, output and error are the
- * cell's, and so are 3 and 4 if TOOLS is `tools` and not `-`. This process lives as long as the cell, and both processes
- * end with it.
+ * The binds are those of config.json in the directory BUNDLE, in the same order. Standard input, output and error are the cell's,
+ * and so are 3 and 4 if TOOLS is `tools` and not `-`. This process lives as long as the cell, and both processes end with it.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -174,7 +173,7 @@ int main(int count, char **words)
     speaker = "svc-sentry: ", say_more = say_log;
     struct cell cell = read_arguments(count, words);
     close_range(cell.has_tools ? TOOLS + 2 : TOOLS, ~0u, 0);
-    /* Only the cell's kernel gets the descriptors of tools. */
+    /* Only the cell's kernel gets the descriptors for tools. */
     if (cell.has_tools) close_range(TOOLS, TOOLS + 1, CLOSE_RANGE_CLOEXEC);
     must(chdir(cell.bundle), "enter %s", cell.bundle);
     must(setgroups(0, NULL), "leave all groups");

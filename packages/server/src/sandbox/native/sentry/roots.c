@@ -14,7 +14,7 @@
 
 static const unsigned long BARE = MS_NOSUID | MS_NODEV | MS_NOEXEC;
 
-/* Builds the root below one directory of the host, which is covered in this namespace alone. */
+/* Builds the root on one of the host's directories. The root covers that directory in this namespace alone. */
 static void make_root(const char *at)
 {
     must(mount("", "/", NULL, MS_SLAVE | MS_REC, NULL), "keep mounts apart");

@@ -13,7 +13,7 @@ function hostWith(files: Readonly<Record<string, string>>): string {
   return directory;
 }
 
-it('a build uses those lines of the host’s package sources that serve its release, cut to the needed parts', () => {
+it('a build takes from the host’s package sources only lines for its release, narrowed to the needed parts', () => {
   const directory = hostWith({
     'sources.list': [
       '# deb http://a.example bookworm main',
@@ -32,7 +32,7 @@ it('a build uses those lines of the host’s package sources that serve its rele
   });
 });
 
-it('a build uses those deb822 paragraphs that serve its release, with their keys', () => {
+it('a build takes only the deb822 paragraphs for its release, with their keys', () => {
   const directory = hostWith({
     'sources.list.d/debian.sources': [
       'Types: deb deb-src',

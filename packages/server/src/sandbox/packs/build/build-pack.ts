@@ -1,6 +1,6 @@
 /**
- * Builds a runtime pack from its recipe and puts it in its place by one rename. Building the same recipe again finds
- * the existing pack. Another recipe under the same name and version is refused, because receipts name packs by them.
+ * Builds a runtime pack from its recipe and puts it in its place by one rename. Building the same recipe again finds the existing
+ * pack. Another recipe under the same name and version is refused, because receipts identify packs by both.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ export interface Built {
   readonly isNew: boolean;
 }
 
-/** Builds the pack unless it is already built. @throws PackError; nothing is then left behind */
+/** Builds the pack unless it is already built. @throws PackError, having left nothing behind */
 export async function buildPack(options: BuildOptions): Promise<Built> {
   const { recipe, packs } = options;
   if (process.getuid?.() !== 0) throw new PackError('only root can build a runtime pack', { hint: 'run it as root' });

@@ -42,7 +42,7 @@ async function install(locked: Recipe['locked'], more: Readonly<Record<string, s
 }
 
 describe('locked packages', () => {
-  it('are in the places where Python and Node of a pack look for them', async () => {
+  it('are in the places where a pack’s Python and Node look for them', async () => {
     const library = await install({ requirements: requirements(INICONFIG), npm_lockfile: lockfile(IS_NUMBER) });
     const read = (path: string) => readFileSync(join(library, path), 'utf8');
     expect(read('python3.11/dist-packages/iniconfig/__init__.py')).toContain('class IniConfig');
@@ -55,7 +55,7 @@ describe('locked packages', () => {
     expect(readdirSync(library)).toEqual(['python3.11']);
   });
 
-  // If a digest is wrong, pip and npm try again, which takes ten seconds for each.
+  // If a digest is wrong, pip and npm try again. That takes ten seconds for each.
   it.runIf(hasEveryPack)('are refused if a wheel has another digest', async () => {
     await expect(install({ requirements: requirements('a'.repeat(64)) })).rejects.toThrow(/pip failed|python3 failed/);
   });

@@ -1,7 +1,7 @@
 /**
- * Installs a recipe's locked packages into the tree that was built of Debian packages: wheels by this host's pip, npm's
- * packages by this host's npm. Neither runs code of a package. They fill a fresh directory, which is then moved into
- * the tree, so that no link in the tree can lead them elsewhere.
+ * Installs a recipe's locked packages into the tree that was built from Debian packages: wheels by this host's pip, npm's
+ * packages by this host's npm. Neither runs code of a package. They fill a fresh directory, which is then moved into the tree, so
+ * that no link in the tree can lead them elsewhere.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const INSTALL_MILLISECONDS_MAX = 15 * 60 * 1000;
 /** The newest C library whose wheels are accepted; pip takes the newest wheel that fits. Debian 12 has 2.36. */
 const GLIBC_MINOR_MAX = 36;
 const GLIBC_MINOR_MIN = 5;
-/** Older names of platforms, by the minor version of the C library that each name stands for. PEP 600. */
+/** Older names of platforms, keyed by the minor version of the C library that each name stands for. PEP 600. */
 const OLDER_NAMES: Readonly<Record<number, string>> = { 17: 'manylinux2014', 12: 'manylinux2010', 5: 'manylinux1' };
 /** The words that limit npm's retries. npm also tries again if a digest is wrong, by default for over a minute. */
 const NPM_RETRIES = ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=4000'];
@@ -31,7 +31,7 @@ export interface InstallOptions {
   readonly onLine: (line: string) => void;
 }
 
-/** @throws PackError if a package cannot be fetched as it is locked */
+/** @throws PackError if a package cannot be fetched exactly as it is locked */
 export async function installLocked(options: InstallOptions): Promise<void> {
   const { requirements, npm_lockfile } = options.recipe.locked ?? {};
   if (requirements !== undefined) await installWheels(requirements, options);
@@ -54,7 +54,7 @@ async function installWheels(requirements: string, options: InstallOptions): Pro
   moveInto(tree, `usr/local/lib/python${version}/dist-packages`, target);
 }
 
-/** The arguments with which Python installs locked wheels without running them. `version` null is its own version. */
+/** The arguments with which Python installs locked wheels without running them. `version` null stands for its own version. */
 export function wheelWords(
   version: string | null,
   { target, file }: { readonly target: string; readonly file: string },
@@ -65,7 +65,7 @@ export function wheelWords(
   return [...words, ...python, ...fitting, `--target=${target}`, `--requirement=${file}`];
 }
 
-/** The platforms whose wheels fit, best first, which is the order in which pip prefers them. */
+/** The platforms whose wheels fit, best first. pip prefers them in this order. */
 function platformsOf(machine: string): string[] {
   const names = ['linux'];
   for (let minor = GLIBC_MINOR_MAX; minor >= GLIBC_MINOR_MIN; minor--) {
@@ -94,10 +94,10 @@ async function installNodeModules(text: string, options: InstallOptions): Promis
   moveInto(tree, NODE_MODULES, join(directory, 'node_modules'));
 }
 
-/** The words by which npm installs locked packages and runs none of them. */
+/** The words with which npm installs locked packages and runs none of them. */
 export const NPM_WORDS = ['ci', '--ignore-scripts', '--omit=dev', '--no-audit', '--no-fund', ...NPM_RETRIES] as const;
 
-/** Writes the two files that npm needs in a project. @throws PackError as `checkLockfile` does */
+/** Writes the two files that npm needs in a project. @throws PackError in the same cases as `checkLockfile` */
 export function plantLockfile(directory: string, text: string): void {
   const root = checkLockfile(text).packages[''] ?? {};
   writeFileSync(join(directory, 'package-lock.json'), text);
@@ -127,7 +127,7 @@ function ownHome(): string {
   return isAbsolute(homedir()) ? homedir() : userInfo().homedir;
 }
 
-/** Runs pip or npm with the caller's own settings for them, which are below its home directory. */
+/** Runs pip or npm with the caller's own settings for them, from the caller's home directory. */
 async function run(
   program: string,
   words: readonly string[],

@@ -1,7 +1,7 @@
 /**
- * The libraries of a pack, as its tree has them: for Python the distributions with the modules that a program imports, for Node
- * the packages. Names of distributions and of modules differ, so both are read from the packages' own metadata. Nothing of the
- * tree runs, and no link in it is followed.
+ * A pack's libraries, as found in its tree: for Python the distributions with the modules that a program imports, for Node the
+ * packages. Names of distributions and of modules differ, so both are read from the packages' own metadata. Nothing of the tree
+ * runs, and no link in it is followed.
  */
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ const modulesMax = 32;
 const PYTHON_PLACES = /^usr\/(local\/)?lib\/python3(\.\d+)?$/;
 const NODE_PLACES = ['usr/local/lib/node_modules', 'usr/share/nodejs'];
 
-/** Lists libraries by name; at most as many as the contract lists. */
+/** Lists libraries, sorted by name, and at most as many as the contract allows. */
 export function librariesIn(tree: string): PackLibrary[] {
   const found = [...pythonLibraries(tree), ...nodeLibraries(tree)];
   const byName = found.toSorted((one, other) => (one.name < other.name ? -1 : 1));
@@ -93,7 +93,7 @@ function headerOf(metadata: string, name: string): string | null {
   return new RegExp(`^${name}: (\\S.{0,99})$`, 'm').exec(metadata)?.[1]?.trim() ?? null;
 }
 
-/** The names in a directory of the tree; none where there is no directory, or a link leads to it. */
+/** The names in a directory of the tree; none if there is no directory, or if a link leads to it. */
 function namesIn(tree: string, path: string): string[] {
   return isPlain(tree, path, 'directory') ? readdirSync(join(tree, path)).toSorted() : [];
 }

@@ -1,13 +1,13 @@
 /**
- * The locked lists of a recipe: a `requirements.txt` of pip and a `package-lock.json` of npm. Every package in them has
- * one version and the digest of its archive, so that it does not matter which index serves it. Anything else that these
- * files may say (other files, addresses, options, programs to run) is refused.
+ * The locked lists of a recipe: a `requirements.txt` for pip and a `package-lock.json` for npm. Every package in them has one
+ * version and the digest of its archive, so that it does not matter which index serves it. Anything else that these files may say
+ * (other files, addresses, options, programs to run) is refused.
  */
 import { type Static, Type } from '@vouchbox/protocol';
 import { Compile } from 'typebox/compile';
 import { PackError } from '../pack-error.ts';
 
-/** Where npm's packages of a pack are, below its root; `NODE_PATH` leads `require` there. */
+/** Where a pack keeps npm's packages, below its root. `NODE_PATH` leads `require` there. */
 export const NODE_MODULES = 'usr/local/lib/node_modules';
 
 const LOCK_CHARS_MAX = 4 * 1024 * 1024;
@@ -51,12 +51,12 @@ function checkLines(text: string): void {
   }
 }
 
-/** The address of an archive. Its host is none of those that npm treats as hosts of Git repositories. */
+/** The address of an archive. Its host must not be one that npm treats as a host of Git repositories. */
 const ARCHIVE =
   '^https://(?!(www\\.)?((gist\\.)?github\\.com|gitlab\\.com|bitbucket\\.org|git\\.sr\\.ht)[:/])[a-z0-9.-]+(:[0-9]+)?/[^?#\\s]+\\.tgz$';
 
 const Locked = Type.Object({
-  /** A version. Without `resolved`, npm installs by the key and `name`, so `name` must be no address of Git. */
+  /** A version. Without `resolved`, npm installs by the key and `name`, so `name` must not be a Git address. */
   version: Type.String({ pattern: '^[0-9]+\\.[0-9]+\\.[0-9]+([+-][0-9A-Za-z.+-]+)?$' }),
   name: Type.Optional(Type.String({ pattern: '^(@[a-z0-9~-][a-z0-9._~-]*/)?[A-Za-z0-9_~-][A-Za-z0-9._~-]*$' })),
   /** The address of the archive. If it is left out, the package comes from the registry that this host's npm uses. */

@@ -1,4 +1,4 @@
-/** One small wheel and one small package of npm, locked as their tools lock them. */
+/** One small wheel and one small npm package, locked as their tools lock them. */
 export const IS_NUMBER =
   'sha512-41Cifkg6e8TylSpdtTpeLVMqvSBEVzTttHvERD741+pnZ8ANv0004MRL43QKPDlK9cGvNp6NZWZUBlbGXYxxng==';
 export const INICONFIG = 'f631c04d2c48c52b84d0d0549c99ff3859c98df65b3101406327ecc7d53fbf12';

@@ -69,7 +69,7 @@ function optionWords(recipe: Recipe, aptFile: string): string[] {
   return [
     '--mode=root',
     '--format=directory',
-    // Debian's essential packages, without apt, which no cell uses.
+    // Debian's essential packages, but not apt, because no cell uses it.
     '--variant=essential',
     `--include=${[...new Set(packages)].join(',')}`,
     `--components=${(recipe.components ?? ['main']).join(',')}`,

@@ -1,4 +1,4 @@
-/** Puts the files that a recipe itself has into the tree that was built of packages. */
+/** Puts a recipe's own files into the tree that was built from packages. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { PackError } from '../pack-error.ts';

@@ -30,7 +30,7 @@ export const RecipeSchema = Type.Object(
     components: Type.Optional(Type.Array(text(/^[a-z][a-z0-9-]*$/), { minItems: 1, maxItems: 16, uniqueItems: true })),
     /** Packages of the archive, each a name or `name=version`. Their dependencies come with them. */
     packages: list(/^[a-z0-9][a-z0-9+.-]*[a-z0-9+](=[0-9A-Za-z.+:~-]+)?$/),
-    /** Entries of `/etc` that the pack keeps beside the usual ones. */
+    /** Entries of `/etc` that the pack keeps in addition to the usual ones. */
     etc: Type.Optional(list(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)),
     /** Files and directories below `/usr` that are taken out of the finished tree. */
     exclude: Type.Optional(list(/^\/usr(\/(?!\.{1,2}(\/|$))[^/\0]+)+$/)),
@@ -46,7 +46,7 @@ export const RecipeSchema = Type.Object(
     python_requirements: Type.Optional(text(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)),
     /** A `package-lock.json` beside the recipe: npm's packages, which programs load with `require`. */
     npm_lockfile: Type.Optional(text(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)),
-    /** Variables that every program in this pack gets beside the fixed ones. */
+    /** Variables that every program in this pack gets in addition to the fixed ones. */
     environment: Type.Optional(
       Type.Record(text(/^[A-Z][A-Z0-9_]*$/), text(/^[\x21-\x7e]*$/), {
         maxProperties: 32,
@@ -57,7 +57,7 @@ export const RecipeSchema = Type.Object(
   { additionalProperties: false },
 );
 export type Recipe = Static<typeof RecipeSchema> & {
-  /** The text of the files that the recipe names. This text belongs to the recipe, and so it counts in the recipe's digest. */
+  /** The text of the files that the recipe names. It belongs to the recipe, so the recipe's digest covers it. */
   readonly locked?: { readonly requirements?: string; readonly npm_lockfile?: string };
 };
 

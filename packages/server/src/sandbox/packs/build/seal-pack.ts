@@ -9,8 +9,7 @@ import { type Recipe, recipeSha256 } from './recipe.ts';
 import { trimTree } from './trim-tree.ts';
 
 /**
- * Fills `directory`, which must not exist, from `built`, whose files are moved. @throws PackError on an entry that no
- * pack may have
+ * Fills `directory`, which must not exist, with files moved from `built`. @throws PackError on an entry that no pack may have
  */
 export function sealPack(recipe: Recipe, built: string, directory: string): PackFacts {
   const places = placesIn(directory);

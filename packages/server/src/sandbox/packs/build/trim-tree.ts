@@ -32,7 +32,7 @@ const ETC_KEPT =
 /** The permissions that an entry keeps, at most read and search: no write, set-user-id, set-group-id or sticky bit. */
 const MODE_KEPT = 0o555;
 
-/** Fills `pack`, an empty directory, from `built`, whose files are moved. @throws PackError on an entry that no pack may have */
+/** Fills `pack`, an empty directory, with files moved from `built`. @throws PackError on an entry that no pack may have */
 export function trimTree(built: string, pack: string, recipe: Recipe): void {
   checkTopLevel(built);
   renameSync(join(built, 'usr'), join(pack, 'usr'));

@@ -5,7 +5,7 @@
 import { NotGiven, type Program } from '../../sandbox.ts';
 import type { PipeInput } from './pipe-input.ts';
 
-/** Writes a program's text input, if it has any, and closes the pipe. Input in pieces or from a program keeps the pipe open. */
+/** Writes a program's text input, if it has any, and closes the pipe. Input in pieces or from another program keeps it open. */
 export function endWithText({ stdin, interaction }: Pick<Program, 'stdin' | 'interaction'>, pipe: PipeInput): void {
   if (typeof stdin === 'string') pipe.end(stdin);
   else if (stdin === null && interaction === undefined) pipe.end();
@@ -23,7 +23,7 @@ export class FedInput {
     return stdin === null || typeof stdin === 'string' ? null : new FedInput(stdin, pipe, failed);
   }
 
-  /** Reads the first piece after this turn of the event loop, in which the program is released. */
+  /** Reads the first piece only after this turn of the event loop, because the program is released in this turn. */
   private constructor(pieces: AsyncIterable<Uint8Array>, pipe: PipeInput, failed: () => void) {
     this.#pipe = pipe;
     this.#feeding = this.#feed(pieces).catch((error: unknown) => {

@@ -1,17 +1,17 @@
 /**
- * Looks for a file that is exactly as large as the limit of a file. A program that reaches the limit gets an error or a
- * signal that only the program and its parent see, but the file stays, as large as the limit.
+ * Looks for a file that is exactly as large as the file size limit. A program that reaches the limit gets an error or a signal
+ * that only the program and its parent see, but the file stays, as large as the limit.
  */
 import { closeSync, constants, lstatSync, opendirSync, openSync, statfsSync } from 'node:fs';
 
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
-/** Directories that are held open at once. */
+/** How many directories are held open at once. */
 const DEPTH_MAX = 32;
 
 /**
- * Whether a file of this size, in bytes, is below an open directory, which has a file system of its own. Looks only if the file
- * system holds as many bytes, so that an ordinary job costs one system call. A sparse file is therefore not found.
- * @param own names in the directory that hold what the service wrote
+ * Whether a file of this size, in bytes, is below an open directory that has its own file system. Looks only if the file system
+ * holds as many bytes, so that an ordinary job costs one system call. A sparse file is therefore not found.
+ * @param own names of the entries that the service itself put into the directory
  */
 export function holdsFileOf(directory: number, bytes: number, own: readonly string[]): boolean {
   const { blocks, bfree, bsize } = statfsSync(`/proc/self/fd/${directory}`);

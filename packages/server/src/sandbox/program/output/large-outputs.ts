@@ -1,7 +1,7 @@
 /**
- * The large outputs of a run: files that are read in pieces once every process of the program is dead, and standard
- * output, which is kept while it arrives. No large output is ever whole in memory. One bound holds for all of them
- * together. An output that exceeds the bound is not kept at all, so no digest is that of a part.
+ * The large outputs of a run: files that are read in pieces once every process of the program is dead, and standard output, which
+ * is kept while it arrives. No large output is ever whole in memory. One bound holds for all of them together. An output that
+ * exceeds the bound is not kept at all, so no digest covers only a part.
  */
 import { closeSync, readSync } from 'node:fs';
 import { streamBytesMax, type Violation } from '@vouchbox/protocol';
@@ -9,7 +9,7 @@ import { type LargeOutput, type LargeRequest, NotKept } from '../../sandbox.ts';
 import type { Pipes } from './pipes.ts';
 import { type OpenedFile, tooLargeTogether, type Workspace } from './workspace.ts';
 
-/** Bytes that are read at once from a file. */
+/** How many bytes are read from a file at a time. */
 const pieceBytes = 512 * 1024;
 /** How many bytes of standard output may wait to be kept. Beyond this, no more is read, so the program waits. */
 const waitingBytesMax = 2 * 2 ** 20;
@@ -30,8 +30,8 @@ export class LargeOutputs {
   }
 
   /**
-   * Keeps what the program left. Called once, when all processes of the job are dead and all output has come. `isRecorded`
-   * says whether standard output has all its records.
+   * Keeps what the program left. Called once, when all processes of the job are dead and all output has come. `isRecorded` says
+   * whether all of standard output was recorded.
    * @throws NotKept
    */
   async collect(workspace: Workspace, isRecorded: boolean): Promise<CollectedLarge> {
@@ -99,7 +99,7 @@ type Spooled =
   /** The events have every byte of the output. */
   | { readonly kind: 'recorded' };
 
-/** Keeps standard output beside its record. The program waits for the store, but never for a reader. */
+/** Keeps standard output in addition to its record. The program waits for the store, but never for a reader. */
 class SpooledOutput {
   readonly #request: LargeRequest;
   readonly #pipes: Pick<Pipes, 'stdout'>;

@@ -25,7 +25,7 @@ export class LiveInput {
   #isSending = false;
   /** Whether the input ends after the bytes that wait. */
   #isEnding = false;
-  /** Whether the source is gone. What is left in its pipe, which is bounded, is then taken without a pause. */
+  /** Whether the source is gone. The bounded rest in its pipe is then taken without a pause. */
   #takesAll = false;
   #isClosed = false;
 
@@ -33,7 +33,7 @@ export class LiveInput {
     this.#onDelivered = onDelivered;
   }
 
-  /** Connects the pipe of the program that reads the input. The bytes that arrived before are sent now. */
+  /** Connects the pipe of the program that reads the input. Bytes that arrived earlier are sent now. */
   open(pipe: PipeInput): void {
     this.#pipe = pipe;
     this.#send();
@@ -72,13 +72,13 @@ export class LiveInput {
     this.#source?.resume();
   }
 
-  /** The descriptor of the pipe; null if the input has ended, or if bytes wait for which the pipe has no room. */
+  /** The descriptor of the pipe; null if the input has ended, or if the pipe has no room for bytes that wait. */
   get idleDescriptor(): number | null {
     const isIdle = !this.#isClosed && !this.#isEnding && this.#waiting.length === 0;
     return isIdle ? (this.#pipe?.descriptor ?? null) : null;
   }
 
-  /** Whether bytes wait for which the pipe has no room, so that their writer waits. */
+  /** Whether bytes wait because the pipe has no room for them, so that their writer waits, too. */
   get isFull(): boolean {
     return !this.#isClosed && this.#waiting.length > 0;
   }

@@ -18,9 +18,9 @@ const LF = 0x0a;
 const IDLE_MILLISECONDS = 1000;
 
 /**
- * Makes the records of one stream. Bytes go in with `write`. Records come out through `offer`, each once and in order.
- * When a cap is exceeded, `offer` reports it once, at once. Folding the records (`text`, and LF unless `partial`) gives
- * back the exact UTF-8 text; a byte that is not UTF-8 becomes U+FFFD. The caps count bytes of that folded text.
+ * Makes the records of one stream. Bytes go in with `write`. Records come out through `offer`, each once and in order. When a cap
+ * is exceeded, `offer` reports that once and immediately. Folding the records (`text`, and LF unless `partial`) gives back the
+ * exact UTF-8 text; a byte that is not UTF-8 becomes U+FFFD. The caps count bytes of that folded text.
  */
 export class OutputCapture {
   readonly #offer: (records: readonly OutputRecord[], cut?: Cut) => void;

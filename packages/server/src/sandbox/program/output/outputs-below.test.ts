@@ -1,4 +1,4 @@
-/** Outputs that are asked for without their names, from directories as a hostile program would leave them. */
+/** Outputs requested without their names, from directories such as a hostile program would leave. */
 import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

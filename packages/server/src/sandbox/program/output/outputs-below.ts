@@ -7,7 +7,7 @@ import { pathProblem, type Violation } from '@vouchbox/protocol';
 
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 
-/** Directories that are held open at once, which bounds the depth of the walk. */
+/** How many directories are held open at once. This bounds the depth of the walk. */
 const DEPTH_MAX = 32;
 /** The most entries of a walk. A cell holds fewer, so this bounds only the walk for a development subprocess. */
 const ENTRIES_MAX = 10_000;
@@ -20,8 +20,8 @@ export interface Below {
 }
 
 /**
- * Lists the entries below an open directory, which stays open.
- * @param path the directory's own path, which begins every path that is found
+ * Lists the entries below an open directory. The directory stays open.
+ * @param path the directory's own path: every path that is found begins with it
  */
 export function outputsBelow(directory: number, path: string): Below {
   const walk = new Walk(`${path}/**`);

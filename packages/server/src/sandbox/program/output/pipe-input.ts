@@ -1,5 +1,5 @@
 /**
- * The writing end of a pipe. As much as fits is written at once, which is the whole of most inputs. A stream is made only for the
+ * The writing end of a pipe. What fits is written at once; for most inputs, that is everything. A stream is made only for the
  * rest, because a stream costs the main thread more than all other work on a pipe.
  */
 import { closeSync, writeSync } from 'node:fs';

@@ -38,7 +38,7 @@ export interface PipedProcess {
   readonly child: ChildProcess;
   /** Rejects if the process ends before the pipes are opened. The process is then not left alive. */
   readonly pipes: Promise<Pipes>;
-  /** What the process printed before it took its own ends, which explains an early end. Complete at its `close` event. */
+  /** What the process printed before it took its own ends: this explains an early end. Complete at its `close` event. */
   readonly said: () => string;
 }
 

@@ -22,13 +22,13 @@ import { type Below, outputsBelow } from './outputs-below.ts';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
-/** The collected outputs, and the violations of those that are missing. */
+/** The collected outputs, and the violations for outputs that are missing. */
 interface Collected {
   readonly artifacts: CollectedArtifact[];
   readonly violations: Violation[];
 }
 
-/** A regular file that the program left, open at its beginning. */
+/** A regular file that the program left, opened and positioned at its start. */
 export interface OpenedFile {
   readonly file: number;
   readonly size: number;
@@ -52,7 +52,7 @@ export class Workspace implements Disposable {
     this.#mayShareFiles = fileSystem === 'own';
   }
 
-  /** Writes the source and the input files. Called once, before the program runs. Rejects if the content of a file does. */
+  /** Writes the source and the input files. Called once, before the program runs. Rejects if reading a file's content does. */
   async fill(program: Program): Promise<void> {
     const { source } = LANGUAGE_RUNS[program.language];
     const code = Buffer.from(program.code);
@@ -130,7 +130,7 @@ export class Workspace implements Disposable {
     else artifacts.push(found);
   }
 
-  /** Collects as many files as fit, in the order of their paths. All that are left out give one violation. */
+  /** Collects as many files as fit, in the order of their paths. All files that are left out share one violation. */
   #collectBelow(pattern: string, collected: Collected, seen: Set<string>): void {
     const { paths, violations } = this.#below(directoryOfPattern(pattern) as string);
     collected.violations.push(...violations);
@@ -206,7 +206,7 @@ export class Workspace implements Disposable {
   }
 }
 
-/** Makes one directory, whose parent exists. Node's recursive `mkdir` would never end if a descriptor on the path is closed. */
+/** Makes one directory in an existing parent. Node's recursive `mkdir` would never end if a descriptor on the path is closed. */
 function makeDirectory(path: string): void {
   try {
     mkdirSync(path, { mode: 0o755 });

@@ -41,7 +41,7 @@ export interface ToolRunOptions {
   readonly hasTools?: boolean;
   /** The archive of its libraries. */
   readonly libraries?: Uint8Array;
-  /** Answers a call. By default its arguments come back. */
+  /** Answers a call. By default, returns the call's arguments. */
   readonly tool?: (call: ToolCall, answer: Answer) => void;
 }
 

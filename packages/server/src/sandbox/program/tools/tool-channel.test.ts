@@ -112,7 +112,7 @@ print([int(answers.readline().split(":")[1].split(",")[0]) for _ in range(300)] 
     expect({ calls: calls.length, ending }).toEqual({ calls: 1, ending: exited });
   });
 
-  it('a cell that is dropped before it got a program closes its pipes', async () => {
+  it('a cell that is dropped before it gets a program closes its pipes', async () => {
     const provider = opened(way);
     const kind = { language: 'bash', runtime: null, hasTools: true } as const;
     await using cell = await provider.prepare(kind);

@@ -1,7 +1,7 @@
 /**
- * The two pipes of a program that may call tools: one JSON text a line. The service, outside of the cell, decides what
- * a call means, who answers it and what is kept of it. A program that floods, writes something else, or never reads its
- * answers harms only itself: the service holds no more of it than its bounds allow.
+ * The two pipes of a program that may call tools: one JSON text per line. The service, outside of the cell, decides what a call
+ * means, who answers it and what is kept of it. A program that floods, writes something else, or never reads its answers harms
+ * only itself: the service holds no more of its data than the bounds allow.
  *
  * it writes  `{"call": 1, "tool": "search", "arguments": {"query": "…"}}`
  *   it reads   `{"call":1,"result":…}` or `{"call":1,"error":"…"}`
@@ -43,7 +43,7 @@ export class ToolChannel {
     return this.#calls - this.#answers;
   }
 
-  /** Called when the program has ended and all that it wrote was read. Returns the bound that it passed; null if none. */
+  /** Called when the program has ended and all that it wrote was read. Returns the violation of a bound; null if none. */
   over(): Violation | null {
     this.#isOver = true;
     this.#pipes.answers.destroy();

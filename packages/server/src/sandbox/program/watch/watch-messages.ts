@@ -17,7 +17,7 @@ export interface WatchRequest {
   readonly kind: 'watch';
   readonly id: number;
   readonly watched: Watched;
-  /** The start, on the clock of `process.hrtime`, which is one for all threads. */
+  /** The start, on the clock of `process.hrtime`, which all threads share. */
   readonly startedNanoseconds: bigint;
   readonly wallMilliseconds: number;
   /** The CPU time that the program may use; null if it is not watched. */
@@ -36,8 +36,8 @@ const BREACHES: readonly Breach[] = ['wall_limit', 'cpu_limit', 'memory_limit'];
 const FIRST_BREACH = 2;
 
 /**
- * Decides once who ended a program: a limit, through the thread that watches, or the service. Each side asks before it kills, and
- * only the first to ask gets true.
+ * Decides, once, who ended a program: a limit (through the thread that watches) or the service. Each side asks before it kills,
+ * and only the first to ask gets true.
  */
 export class Verdict {
   readonly shared: SharedArrayBuffer;
@@ -61,7 +61,7 @@ export class Verdict {
     Atomics.store(this.#cpu, 0, BigInt(Math.round(cpuMicroseconds)));
   }
 
-  /** Claims the end of the program for the limit. If the limit is first, records the time and returns true. */
+  /** Claims the program's end for a limit. If nobody claimed it earlier, records the time and returns true. */
   breach(breach: Breach): boolean {
     const now = process.hrtime.bigint();
     if (Atomics.compareExchange(this.#word, 0, OPEN, FIRST_BREACH + BREACHES.indexOf(breach)) !== OPEN) return false;

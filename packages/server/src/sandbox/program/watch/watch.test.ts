@@ -31,7 +31,7 @@ describe('the thread that watches limits', () => {
   });
   afterEach(() => rmSync(directory, { recursive: true }));
 
-  test.each(ALL)('ends a %s program at its wall limit while the thread of the service blocks', async (choice) => {
+  test.each(ALL)('ends a %s program at its wall limit while the service’s thread is blocked', async (choice) => {
     const { ending, usage } = await runWhileBlocked(choice, SLEEPING, {
       wall_seconds: seconds,
       // On a slow host gVisor itself takes seconds of this limit.
@@ -41,7 +41,7 @@ describe('the thread that watches limits', () => {
     expect(usage.wall_ms).toBeGreaterThanOrEqual(1000 * seconds);
   });
 
-  test.each(ISOLATED)('ends a %s program at its CPU limit while the thread of the service blocks', async (choice) => {
+  test.each(ISOLATED)('ends a %s program at its CPU limit while the service’s thread is blocked', async (choice) => {
     const { ending } = await runWhileBlocked(choice, SPINNING, {
       cpu_seconds: seconds,
       // On a busy host the program takes many times as long.

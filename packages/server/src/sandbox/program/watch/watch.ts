@@ -1,7 +1,7 @@
 /**
  * Enforces the limits that the kernel does not enforce: the wall clock, the CPU time of all processes together, and the end of
- * all processes once one was killed for lack of memory. A separate thread watches these limits and kills programs, so that no
- * limit is late because the service is busy. Spec § Limits; decisions: outcomes.
+ * all processes once one was killed for lack of memory. A separate thread watches these limits and kills programs, so that a busy
+ * service delays no limit. Spec § Limits; decisions: outcomes.
  */
 import { type Breach, Verdict, type Watched } from './watch-messages.ts';
 import { WatchingThread } from './watching-thread.ts';
@@ -18,7 +18,7 @@ export interface WatchOptions {
   readonly cpu: { readonly seconds: number; readonly cores: number; readonly microsecondsBefore: number } | null;
 }
 
-/** The watch of one program. It starts to count when it is made, which is the moment of the release, and must be disposed. */
+/** The watch of one program. It starts to count when it is made, at the release, and must be disposed. */
 export class Watch implements Disposable {
   static #lastId = 0;
 
@@ -44,12 +44,12 @@ export class Watch implements Disposable {
     });
   }
 
-  /** Claims the end of the program for the service. Returns false if a limit has ended the program or is about to. */
+  /** Claims the program's end for the service. Returns false if a limit has ended the program or is about to. */
   close(): boolean {
     return this.#verdict.close();
   }
 
-  /** The limit that ended the program; null if none did. It no longer changes once the program has ended. */
+  /** The limit that ended the program; null if none did. The value no longer changes once the program has ended. */
   get breach(): Breach | null {
     return this.#verdict.found;
   }
@@ -66,8 +66,8 @@ export class Watch implements Disposable {
   }
 
   /**
-   * Ends the watch: no limit ends the program from now on. For a group, the thread soon notices this by itself; for another
-   * program it gets a message.
+   * Ends the watch: no limit ends the program from now on. For a group, the thread soon notices this by itself; for any other
+   * program, the thread gets a message.
    */
   [Symbol.dispose](): void {
     this.#verdict.close();

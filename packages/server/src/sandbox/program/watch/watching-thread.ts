@@ -5,7 +5,7 @@
 import { Worker } from 'node:worker_threads';
 import type { WatchMessage, WatchRequest } from './watch-messages.ts';
 
-/** After how long without a program the thread is ended. A start takes some 20 ms of processor time beside the program. */
+/** How long the thread is kept without a program. Starting it takes some 20 ms of processor time in addition to the program. */
 const idleMillisecondsMax = 30_000;
 
 export class WatchingThread {
@@ -33,7 +33,7 @@ export class WatchingThread {
     this.#worker.postMessage(request satisfies WatchMessage);
   }
 
-  /** Called when the program of this id is over. `isTold` if the thread needs a message to notice this. Idempotent. */
+  /** Called when the program with this id is over. `isTold`: whether the thread needs a message to notice this. Idempotent. */
   forget(id: number, { isTold }: { readonly isTold: boolean }): void {
     if (!this.#watched.delete(id)) return;
     if (isTold) this.#worker?.postMessage({ kind: 'forget', id } satisfies WatchMessage);

@@ -1,5 +1,5 @@
 /**
- * Tries the control groups of this host with a group of the doctor: limits are set, read back and exceeded, and all
+ * Tries the control groups of this host with a group made for the doctor: limits are set, read back and exceeded, and all
  * processes in the group are killed through it. The group is removed afterwards.
  */
 import type { Group, GroupRoot } from '../../kernel/cgroup/cgroup.ts';

@@ -1,4 +1,4 @@
-/** The doctor on this very host, with everything it tries for real. */
+/** The doctor on this very host, where it tries everything for real. */
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

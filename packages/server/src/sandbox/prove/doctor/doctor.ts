@@ -29,7 +29,7 @@ export interface DoctorOptions extends HostTrialOptions, Pick<PreflightOptions, 
 const NEEDED_ANYWAY: ReadonlySet<string> = new Set(['host.kernel', 'host.node', 'host.free_space']);
 const NO_PROGRAMS = 'not needed: this node runs no programs';
 
-/** Tries this host. A running service of the same data directory is not disturbed, but a second doctor would be. */
+/** Tries this host. A running service with the same data directory is not disturbed, but a second doctor would be. */
 export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
   const { makesCells } = options;
   const checks: Checks = new Checks(options.onCheck, (id) => {

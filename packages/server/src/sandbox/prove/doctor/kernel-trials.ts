@@ -64,7 +64,7 @@ function usersTrial(probes: Probes): Trial {
     title: 'user namespace with two users mapped',
     fix: USER_FIX,
     async attempt() {
-      // Two users, as a cell gets them.
+      // Two users, such as a cell gets.
       const { first } = usersOfCells();
       const said = await probes.probed('user', String(first));
       return expect(said, `user 1000 inside is user ${first + 1} outside`, USER_FIX);

@@ -112,7 +112,7 @@ sub namespace {
     return readlink($link) eq $before ? 'the same namespace' : 'its own namespace';
 }
 
-# The mapping of a cell: inside root and one user, outside two users that own nothing.
+# The mapping of a cell: root and one user inside, two users that own nothing outside.
 sub user_namespace {
     my ($root) = @_;
     pipe(my $ready_read, my $ready_write) or fail("pipe: $!");
@@ -159,7 +159,7 @@ sub private_mount {
     return "$written bytes and $files files until full";
 }
 
-# Two overlays of /usr: a file that is opened through one gives an event on that one alone.
+# Two overlays of /usr: a file opened through one of them gives an event on that one alone.
 sub overlay {
     my ($directory) = @_;
     unshare($FLAG{mount});
@@ -279,7 +279,7 @@ sub slurp {
     return scalar <$handle>;
 }
 
-# Ends without perl's own work at its end, which a child would repeat for its parent.
+# Ends without the work that perl does at its own end and that a child would repeat for its parent.
 sub leave {
     my ($code) = @_;
     syscall($call->{exit_group}, $code);

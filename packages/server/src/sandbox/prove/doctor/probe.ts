@@ -40,7 +40,7 @@ export class Probes implements Disposable {
   #complaint = '';
   #last = 0;
 
-  /** Begins a probe, in the groups whose files for joining are given. */
+  /** Begins a probe in the groups to which `joinFiles` belong. */
   begin(words: readonly string[], joinFiles: readonly string[] = []): Probing {
     const number = String(++this.#last);
     const line = [number, ...joinFiles, '--', ...words].join('\0');
@@ -52,7 +52,7 @@ export class Probes implements Disposable {
     return { spoke: waiting.spoke.promise, ended: waiting.ended.promise };
   }
 
-  /** The answer of a probe. @throws Error with what went wrong */
+  /** Runs a probe and returns its answer. @throws Error that says what went wrong */
   async probed(...words: readonly string[]): Promise<string> {
     const { said, ok, signal } = await this.begin(words).ended;
     if (!ok) throw new Error(said || `the trial was ended by ${signal ?? 'an error'}`);
@@ -98,7 +98,7 @@ export class Probes implements Disposable {
     this.#settle(number, { said, ok: code === 0 && signal === 0, signal: signalName(signal) });
   }
 
-  /** Handles the end of the perl process, which ends every probe. Another perl process may replace it. */
+  /** Handles the end of the perl process: every probe ends with it. Another perl process may replace it. */
   #lose(perl: ChildProcessWithoutNullStreams, why: Pick<Probed, 'said' | 'signal'>): void {
     if (this.#perl !== perl) return;
     this.#perl = null;
