@@ -1,6 +1,6 @@
 /**
- * Copies the whole store for an operator's backup, whether or not a service uses the store. The copy has everything that was
- * acknowledged before the copy began, and it does not hold the signing keys.
+ * Copies the whole store for an operator's backup, whether or not a service is using the store. The copy has everything that was
+ * acknowledged before copying began, but not the signing keys.
  */
 import { existsSync } from 'node:fs';
 import { databasePath, type OpenStoreOptions } from './open-store.ts';
@@ -10,11 +10,11 @@ import { storeErrorOf } from './sqlite/error.ts';
 import { StoreError } from './store-error.ts';
 
 export interface BackUpOptions extends Pick<OpenStoreOptions, 'dataDir' | 'databaseUrl'> {
-  /** The file to make; only its owner can read it. */
+  /** The file to create. Only its owner can read it. */
   readonly target: string;
 }
 
-/** @throws StoreError in one line if there is no store, if the target exists, or if one of the two cannot be used */
+/** @throws StoreError with a one-line message if there is no store, the target exists, or either cannot be used */
 export function backUp({ target, ...where }: BackUpOptions): void {
   const path = databasePath(where);
   if (path === null) throw new StoreError('unopenable', 'the store is on a database server: back it up with pg_dump');

@@ -1,12 +1,12 @@
 /**
- * Queries that find their rows by whole columns, and whose parameters have the names of these columns. A query with other
- * parameters is written with `prepared`.
+ * Queries that find rows by the values of columns. Their parameters have the columns' names. A query with other parameters is
+ * written with `prepared`.
  */
 import { type Insertable, type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
 import { type PreparedQuery, prepared } from './prepared.ts';
 import type { StoreDatabase, Tables } from './schema.ts';
 
-/** The columns that name a job, a grading, an upload and an object. */
+/** The columns that identify a job, a grading, an upload and an object. */
 export const JOB = ['tenant', 'job_id'] as const;
 export const GRADING = ['tenant', 'grading_id'] as const;
 export const UPLOAD = ['tenant', 'blob_id'] as const;
@@ -66,7 +66,7 @@ export function countBy<Of extends Table, Key extends Column<Of>>(
   return async (db, of) => (await count.first(db, of))?.rows ?? 0;
 }
 
-/** Gives new values to columns of the rows with this key, and fixed values to other columns. */
+/** In the rows with this key, gives new values to some columns, and fixed values to others. */
 export function updateBy<Of extends Table, Key extends Column<Of>, Set extends Column<Of>>(
   table: Of,
   key: readonly Key[],
@@ -88,7 +88,7 @@ export function deleteBy<Of extends Table, Key extends Column<Of>>(
   return query((given) => sql`delete from ${sql.table(table)}${keyed(key, given, { where })}`);
 }
 
-/** How many expired rows are deleted with each new row: several, so that they become fewer, but few, to be fast. */
+/** How many expired rows are deleted with each new row: more than one, so that they become fewer, but few, to be fast. */
 const expiredMax = 16;
 
 /** Deletes some of the rows that have expired by `now`. */
@@ -141,7 +141,7 @@ export function same<Of extends Table, Other extends Table>(
   return sql<SqlBool>`${sql.join(equals, sql` and `)}`;
 }
 
-/** Whether another table has a row with the same key for which a condition holds. */
+/** Whether another table has a row that has the same key and meets a condition. */
 export function hasIn<Of extends Table, Other extends Table>(
   table: Of,
   key: readonly (Column<Of> & Column<Other>)[],
@@ -168,7 +168,7 @@ function inserted(
   return sql`insert into ${sql.table(table)} (${names(all)}) values (${values})`;
 }
 
-/** The condition of a query, with its `where`. A query of the whole table has none. */
+/** The condition of a query, with the word `where`; empty for a query of the whole table. */
 function keyed<Of extends Table>(key: readonly string[], given: Given, { where = {}, also }: Condition<Of>) {
   const constants = Object.entries(where).map(([name, value]) =>
     value === null ? sql`${sql.ref(name)} is null` : equal(name, sql.lit(value)),

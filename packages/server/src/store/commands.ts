@@ -1,7 +1,7 @@
 /**
  * The commands of the store: those in `writes.ts` change it, those in `reads.ts` only read it. Each command runs inside a
- * transaction that the command neither begins nor ends. Names and inputs pass between threads, so an input is one value that can
- * be cloned.
+ * transaction that the command neither begins nor ends. Names and inputs are sent to another thread, so an input is one value
+ * that can be cloned.
  */
 import assert from 'node:assert';
 import * as READS from './reads.ts';
@@ -28,12 +28,12 @@ export type Methods<Known extends Commands> = {
   ) => Promise<AnswerOf<Known[Name]>>;
 };
 
-/** Changes that find the rows of one ended job by their keys, and change no counts. */
+/** Changes that find the rows of one ended job by its key, and change no counts. */
 export const WITHOUT_TENANT: ReadonlySet<string> = new Set<keyof Writes>(['storeAttestation', 'postponeAttestation']);
 
 /**
- * Changes that need not be on disk when they are answered. A later change relies on them, and its commit also puts them
- * on disk. Until that commit, their loss harms nobody.
+ * Changes that need not be on disk when they are answered. A later change relies on them, and the commit of that change puts them
+ * on disk, too. Until then, their loss harms nobody.
  */
 export const LAGGING: ReadonlySet<string> = new Set<keyof Writes>(['addPiece']);
 
@@ -45,7 +45,7 @@ export const OF_ONE_QUERY: ReadonlySet<string> = new Set<keyof Reads>([
   'toolAnswers',
 ]);
 
-/** Runs the command of this name with the input that another thread sent. */
+/** Runs the command with this name, with the input that another thread sent. */
 export function runCommand(
   commands: Commands,
   { name, input }: { readonly name: string; readonly input: unknown },

@@ -1,4 +1,4 @@
-/** For tests: the transactions that were really committed, as the write-ahead log of a store shows them. */
+/** For tests: counts the transactions that were really committed, as seen in a store's write-ahead log. */
 import { existsSync, readFileSync } from 'node:fs';
 
 const HEADER_BYTES = 32;

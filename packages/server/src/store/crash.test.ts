@@ -1,4 +1,4 @@
-/** Acknowledged changes are stored, however the process ended, and refused changes are not. These tests kill real processes. */
+/** However a process ends, its acknowledged changes are stored, and refused changes are not. These tests kill real processes. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ const WRITER = `
       try {
         return writeSync(1, fact + ' ' + key.tenant + ' ' + key.job_id + '\\n');
       } catch (error) {
-        // The reader is behind: a line that was not taken is offered again.
+        // The reader is behind: the line was not taken, so it is offered again.
         if (error.code !== 'EAGAIN') throw error;
       }
     }
@@ -49,7 +49,7 @@ const WRITER = `
 
 type Fact = 'admitted' | 'started' | 'appended' | 'finished';
 
-/** Kills the process after `lines` lines, and counts the acknowledgements of each fact of each job before the kill. */
+/** Kills the process after `lines` lines, and counts for each job how often each fact was acknowledged before that. */
 async function acknowledgedBeforeKill(directory: string, lines: number): Promise<Map<string, Map<Fact, number>>> {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', WRITER, directory], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -128,10 +128,10 @@ test('a store that lost its write-ahead log is refused, until its owner accepts 
   await (await testStore.reopen()).probe();
 });
 
-/** Long enough that a timeout means a hang, and not a busy machine. */
+/** Long enough that a timeout means a hang, not a busy machine. */
 const patient = { timeout: 300_000 };
 
-/** Kinds of damage to the log of a killed service's store. `marked` is how many frames were surely acknowledged. */
+/** Kinds of damage to the log of a killed service's store. `marked` is how many frames were certainly acknowledged. */
 const LOST: readonly [string, (log: Buffer, marked: number) => Buffer][] = [
   ['cut behind its first commits', (log) => log.subarray(0, 32 + 12 * FRAME)],
   ['cut in the middle of a frame', (log, marked) => log.subarray(0, middleOf(marked))],
@@ -140,7 +140,7 @@ const LOST: readonly [string, (log: Buffer, marked: number) => Buffer][] = [
 ];
 /** The size of a frame: a page of 4 KiB and its header. */
 const FRAME = 4096 + 24;
-/** An offset in the middle one of this many frames. Frames from before the log started again may follow them. */
+/** An offset in the middle frame of this many. After them, frames from before the log started again may follow. */
 const middleOf = (frames: number) => 32 + Math.floor(frames / 2) * FRAME + 100;
 
 function withTurnedBit(log: Buffer, at: number): Buffer {
@@ -180,7 +180,7 @@ test(
 );
 
 test(
-  'an unfinished write behind the last commit and a missing -shm file lose nothing (STORE-03, STORE-05)',
+  'nothing is lost through an unfinished write after the last commit, or a missing -shm file (STORE-03, STORE-05)',
   patient,
   async () => {
     await using testStore = new TestStore();
@@ -202,7 +202,7 @@ test('an older copy of a store is refused', async () => {
   await expect(testStore.reopen()).rejects.toMatchObject({ code: 'corrupt' });
 });
 
-test('a store that its process did not close can be opened again', async () => {
+test('a store that was not closed by its process can be opened again', async () => {
   await using testStore = await TestStore.open();
   const key = await admitJob(testStore.store);
   await testStore.close();
@@ -217,7 +217,7 @@ test('a store that its process did not close can be opened again', async () => {
   expect((await (await testStore.reopen()).job(key))?.status).toBe('running');
 });
 
-/** Fills a small file system through the store, then makes room again; prints what happened as JSON. */
+/** Fills a small file system through the store, then makes room again. Prints what happened, as JSON. */
 const FILLER = `
   import { readdirSync, rmSync, writeFileSync, writeSync } from 'node:fs';
   import { openStore } from '${OPEN_STORE}';
@@ -266,7 +266,7 @@ interface Filled {
 const mountsAllowed = spawnSync('unshare', ['--mount', 'true']).status === 0;
 
 test.skipIf(!mountsAllowed)(
-  'a store on a full disk stores nothing of a refused change, and continues when there is room',
+  'a store on a full disk stores no part of a refused change, and continues when there is room',
   async () => {
     await using testStore = new TestStore();
     const mount = 'mount -t tmpfs -o size=12m tmpfs "$1" && exec "$2" --input-type=module --eval "$3" "$1"';

@@ -1,6 +1,6 @@
 /**
- * Kysely on one connection that is already open: it builds queries and runs them on that connection. This dialect opens and
- * closes nothing. It begins no transaction, either: the store's transactions are begun where its changes are grouped.
+ * Lets Kysely build queries and run them on one connection that is already open. This dialect opens and closes nothing. It begins
+ * no transaction either: the code that groups the store's changes does that.
  */
 import assert from 'node:assert';
 import type { CompiledQuery, DatabaseConnection, Dialect, QueryCompiler } from 'kysely';

@@ -1,13 +1,13 @@
 /**
- * What the nodes of one store know about each other. A node is one process of a service. A message may be lost, so each beat
- * reads what messages only report sooner.
+ * What the nodes of one store know about each other. A node is one process of a service. Messages may be lost: they only report
+ * sooner what each beat reads anyway.
  */
 import type { CanaryStatus, IsolationClass, Language, LimitName, NodeRole, RuntimePack } from '@vouchbox/protocol';
 import type { Methods, Reads, Writes } from './commands.ts';
 import type { Added, Message } from './records/answers.ts';
 import type { StoreError } from './store-error.ts';
 
-/** A node's facts about itself, for the others and for its callers. */
+/** What a node states about itself, for the other nodes and for its callers. */
 export interface NodeFacts {
   readonly version: string;
   readonly roles: readonly NodeRole[];
@@ -32,9 +32,9 @@ export interface ExecutorFacts {
   readonly runtime_packs: readonly RuntimePack[];
   /** Whether the programs of a cell may reach one another over 127.0.0.1. */
   readonly has_loopback: boolean;
-  /** Jobs that hold a slot now. */
+  /** How many slots are held now. */
   readonly slots_used: number;
-  /** Jobs that run at once. */
+  /** How many jobs the node runs at once. */
   readonly slots: number;
   /** How many MiB the node's running jobs may have together. */
   readonly concurrent_mem_mb_max: number;
@@ -44,12 +44,12 @@ export interface ExecutorFacts {
   readonly canaries?: readonly CanaryStatus[];
 }
 
-/** A node whose lease runs. Nodes are in the order of their numbers. */
+/** A node whose lease has not ended. Nodes are listed in the order of their numbers. */
 export interface LiveNode {
   readonly node: number;
-  /** The node's facts about itself. Null until the node serves, and for a command of an operator. */
+  /** The node's facts about itself. Null until the node serves, and for an operator's command. */
   readonly facts: NodeFacts | null;
-  /** How many jobs the node has taken that have not ended. */
+  /** How many unfinished jobs the node has taken. */
   readonly claims: number;
   /** When the node last renewed its lease, on the database's clock; null until the node serves. */
   readonly beat_at: string | null;
@@ -60,7 +60,7 @@ export interface Beat {
   readonly nodes: readonly LiveNode[];
   /** Whether a job is queued. */
   readonly isQueued: boolean;
-  /** Whether a node that no longer lives left jobs. */
+  /** Whether a node that is no longer alive has left jobs behind. */
   readonly hasOrphans: boolean;
   /** Running jobs of this node that are to be cancelled. */
   readonly cancelled: readonly string[];
@@ -69,33 +69,33 @@ export interface Beat {
 /** Called with events of other nodes. */
 export interface FleetListener {
   /**
-   * Called with the topics that another node reported; null if every topic may have changed. `added` are the additions to a job
-   * that the message carried, in their order.
+   * Called with the topics that another node reported; null if every topic may have changed. `added` lists the additions to jobs
+   * that the message carried, in order.
    */
   heard?(topics: readonly string[] | null, added: readonly Added[]): void;
   beat?(beat: Beat): void;
 }
 
-/** The commands of a store that nodes share. In a store for a single process these commands do nothing. */
+/** The commands of a store that nodes share. In a store for a single process, they do nothing. */
 export type FleetCommands = Pick<
   Methods<Reads> & Methods<Writes>,
   'registerKey' | 'registeredKeys' | 'releaseJobs' | 'releaseOrphans' | 'takenJobs'
 >;
 
-/** All that only a store on PostgreSQL can do. */
+/** Everything that only a store on PostgreSQL can do. */
 export interface Fleet extends FleetCommands {
   /** The number of this node. */
   readonly node: number;
   /** The living nodes as the last beat found them. This node is always among them. */
   nodes(): readonly LiveNode[];
-  /** Publishes this node's facts, now and with each beat. Resolves when they are stored and the other nodes are known. */
+  /** Publishes this node's facts, now and with each beat. Resolves when the facts are stored and the other nodes are known. */
   announce(facts: () => NodeFacts): Promise<void>;
   /**
-   * Tells one node, or those that follow the topic, that something changed. This method never waits, and the message may be lost.
-   * A node tells itself nothing.
+   * Tells one node, or all nodes that follow the topic, that something changed. The method never waits, and the message may be
+   * lost. A node sends no message to itself.
    */
   tell(topic: string, to: number | 'followers'): void;
-  /** The messages to the followers of topics; none without another node. A change sends them right after its commit. */
+  /** The messages to the followers of topics; empty if there is no other node. A change sends them right after its commit. */
   toFollowers(...topics: readonly string[]): readonly Message[];
   /**
    * Follows the messages of a topic until disposed. Once the store has registered the follower, listeners are told of
@@ -103,10 +103,10 @@ export interface Fleet extends FleetCommands {
    */
   follow(topic: string): Disposable;
   listen(listener: FleetListener): void;
-  /** Looks now at what the next beat would find. */
+  /** Looks now, without waiting for the next beat. */
   look(): void;
-  /** How often this node renewed its lease more than a beat too late. */
+  /** How often this node renewed its lease more than one beat late. */
   readonly lateBeats: number;
-  /** Resolves once this node can change nothing more, because another node has taken over its jobs or the store has ended. */
+  /** Resolves once this node can no longer change anything: another node has taken over its jobs, or the store has ended. */
   readonly lost: Promise<StoreError>;
 }

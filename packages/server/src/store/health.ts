@@ -1,4 +1,4 @@
-/** Figures of the store for operators: how much waits in it, and whether it can still be written. */
+/** Figures about the store for operators: how much waits in it, and whether it can still be written. */
 import { sql } from 'kysely';
 import { countBy } from './by-column.ts';
 import { oldestQueuedAt } from './jobs/queue.ts';
@@ -30,7 +30,7 @@ const writeProbe = prepared((db) =>
 
 const countProbes = prepared((db) => db.selectFrom('probes').select('count').where('probe_id', '=', 1));
 
-/** How many jobs wait, run and are to be attested. */
+/** How many jobs wait, how many run, and how many are still to be attested. */
 export async function counts(db: StoreDatabase): Promise<StoreCounts> {
   const error = await lastOutboxError.first(db, {});
   const outbox_error = error?.message && error.at ? { message: error.message, at: error.at } : null;
@@ -45,7 +45,7 @@ export async function counts(db: StoreDatabase): Promise<StoreCounts> {
 
 /**
  * Proves that the store can be written, and rejects if it cannot. The probe changes a row, so it needs the same resources as a
- * job's transaction.
+ * transaction for a job.
  */
 export async function probe(db: StoreDatabase): Promise<void> {
   await writeProbe.run(db, {});

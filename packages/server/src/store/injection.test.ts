@@ -1,10 +1,10 @@
-/** Text is a value and never a part of a query: whatever a client writes is stored, found and given back as it was. */
+/** Text is always a value, never part of a query: whatever a client writes is stored, found and returned as it was. */
 import type { EventBody } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import { listed } from './kept/listed.fixture.ts';
 import { admission, finishOf, SPEC, startOf, TestStore } from './store.fixture.ts';
 
-/** Texts that break out of a query that was put together from text: quotes, comments, further statements, wildcards. */
+/** Texts that would break out of a query built from text: quotes, comments, further statements, wildcards. */
 const BREAKS = [
   "'",
   '"',
@@ -52,7 +52,7 @@ const DEEDS = [
 ];
 const PAYLOADS = BREAKS.flatMap((breaks) => DEEDS.map((deed) => breaks + deed));
 
-test(`${PAYLOADS.length} SQL injections in every text of a client are stored and read back as plain text`, {
+test(`${PAYLOADS.length} SQL injections in every text that a client sends are stored and read back as plain text`, {
   tags: ['IDEM-10', 'STORE-10'],
 }, async () => {
   await using testStore = await TestStore.open();
@@ -87,7 +87,7 @@ test(`${PAYLOADS.length} SQL injections in every text of a client are stored and
     );
     expect(await store.credential(payload)).toBeNull();
   };
-  // The injections that break out in one way run at the same time, so that they share commits.
+  // The injections that break out in the same way run together, so that they share commits.
   for (const breaks of BREAKS) await Promise.all(DEEDS.map((deed) => isInert(breaks + deed)));
   expect(await store.job(bystander)).toMatchObject({ status: 'queued', tenant: 'bystander' });
   expect(await store.counts()).toMatchObject({ queued: 1, running: 0, outbox: PAYLOADS.length });

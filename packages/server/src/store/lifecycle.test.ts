@@ -1,4 +1,4 @@
-/** Random schedules of everything that can happen to a job, against a model of the possible results. */
+/** Compares random schedules of everything that can happen to a job with a model of the possible results. */
 import { eventHash, GENESIS_HASH, type LinkedEvent } from '@vouchbox/evidence';
 import { isTerminal, type JobEvent, type JobStatus, type TerminalStatus } from '@vouchbox/protocol';
 import * as fc from 'fast-check';
@@ -34,14 +34,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }),
 );
 
-/** The expected state of a job after the steps so far. */
+/** The state that a job should have after the steps so far. */
 interface Model {
   readonly status: JobStatus;
   readonly lines: number;
   readonly cancelRequested: boolean;
 }
 
-/** The store's answer to a step, and the job after it. */
+/** The answer that the store should give to a step, and the job's state after the step. */
 interface Prediction {
   readonly answer: boolean | string;
   readonly after: Model;

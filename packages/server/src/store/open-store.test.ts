@@ -8,7 +8,7 @@ import { admitJob, TestStore } from './store.fixture.ts';
 import type { Store } from './store.ts';
 import { StoreError, type StoreErrorCode } from './store-error.ts';
 
-/** The refusal of a call that must be refused. */
+/** The error from a call that must be refused. */
 async function refusal(call: Promise<Store>): Promise<StoreError> {
   try {
     await (await call)[Symbol.asyncDispose]();
@@ -30,7 +30,7 @@ test('a missing store is created, readable only by its owner', async () => {
   expect(statSync(testStore.path).mode & 0o777).toBe(0o600);
 });
 
-test('stored jobs are there after the store was closed and opened again', async () => {
+test('stored jobs are still there after the store is closed and opened again', async () => {
   await using testStore = await TestStore.open();
   const key = await admitJob(testStore.store);
   const store = await testStore.reopen();
@@ -79,7 +79,7 @@ test('a damaged store is refused', async () => {
   await expectRefusal(openStore({ dataDir: testStore.directory }), 'corrupt');
 });
 
-/** The message that another process gets when it opens the store, after it has run `first`. */
+/** The message that another process gets when it runs `first` and then opens the store. */
 function toldElsewhere(testStore: TestStore, { first = '', command = [] as string[] } = {}): string {
   const module = new URL('./open-store.ts', import.meta.url).href;
   const program = `
@@ -96,7 +96,7 @@ function toldElsewhere(testStore: TestStore, { first = '', command = [] as strin
   return child.stdout;
 }
 
-test('a store that a process has open is refused to another until the first has closed it or ended', async () => {
+test('a store that one process has open is refused to another process until the first closes it or ends', async () => {
   await using testStore = await TestStore.open();
   expect(toldElsewhere(testStore)).toMatch(/^locked /);
   await testStore.close();

@@ -11,13 +11,13 @@ export interface OpenStoreOptions {
   readonly dataDir: string;
   /** `sqlite:PATH` or `postgres://…`; null or absent for the file in the data directory. */
   readonly databaseUrl?: string | null;
-  /** How much is checked before the store is used. Default: nothing. */
+  /** What is checked before the store is used. Default: nothing. */
   readonly check?: StoreCheck;
   /**
-   * The name of the service's data directory, for a store that several nodes share; null or absent for a command of an operator.
+   * For a store that several nodes share: the name of the service's data directory; null or absent for an operator's command.
    */
   readonly instance?: string | null;
-  /** Called with failures that no caller sees: a failed checkpoint, a dead thread of the store. */
+  /** Called with failures that no caller sees, such as a failed checkpoint or the death of a store thread. */
   readonly onProblem?: (error: StoreError) => void;
 }
 

@@ -1,36 +1,36 @@
 /**
- * Queries that are built and compiled once for a connection and then run with new parameters, directly on it. Building
- * a query, or finding a connection for it, costs more than running it on SQLite, so the queries of every job and every
- * event are prepared. The kinds of store differ only in how a connection runs them: see `StoreAdapter`.
+ * Queries that are built and compiled once for a connection, and then run directly on it with new parameters. On SQLite, building
+ * a query or finding a connection costs more than running the query, so queries for every job and every event are prepared. The
+ * kinds of store differ only in how a connection runs queries: see `StoreAdapter`.
  */
 import assert from 'node:assert';
 import type { CompiledQuery, DialectAdapter, QueryResult } from 'kysely';
 import type { StoreDatabase } from './schema.ts';
 
-/** A query of the store with named parameters. Its methods run the query; none of them commits. */
+/** A query with named parameters. The methods run the query; none of them commits. */
 export interface PreparedQuery<Parameters, Row> {
   all(db: StoreDatabase, parameters: Parameters): Promise<Row[]>;
-  /** Returns each row as a list of its columns, in the order of the query. For many rows this halves the cost. */
+  /** Returns each row as a list of its columns, in the query's order. With many rows, this halves the cost. */
   lists(db: StoreDatabase, parameters: Parameters): Promise<readonly (readonly unknown[])[]>;
   /** Returns the first row, or null if there is none. */
   first(db: StoreDatabase, parameters: Parameters): Promise<Row | null>;
   /** Runs the query and returns how many rows it changed. */
   run(db: StoreDatabase, parameters: Parameters): Promise<number>;
   /**
-   * Runs a change whose result does not matter, without waiting for the database's answer. If the change fails, so does the
-   * transaction: a later query of the transaction throws, or its commit does.
+   * Runs a change whose result does not matter, without waiting for the database's answer. If the change fails, so does its
+   * transaction: one of the later queries throws, or the commit does.
    */
   send(db: StoreDatabase, parameters: Parameters): void;
   /** Sends the change once with each of these parameters. */
   sendEach(db: StoreDatabase, each: Iterable<Parameters>): void;
 }
 
-/** A compiled text and its parameters. */
+/** A compiled query text and its parameters. */
 export type BoundQuery = Pick<CompiledQuery, 'sql' | 'parameters'>;
 
-/** How one connection runs queries: in the order of these calls, even if their answers come later. */
+/** How one connection runs queries. They run in the order of the calls, even if their answers come later. */
 export interface StoreAdapter extends DialectAdapter {
-  /** The object that represents the open store: it is the same on each connection of the store. */
+  /** The object that represents the open store. It is the same on all of the store's connections. */
   readonly store: object;
   /** The number of this process among those that share the store; null in a store for one process. */
   readonly node: number | null;
@@ -39,7 +39,7 @@ export interface StoreAdapter extends DialectAdapter {
   lists(query: BoundQuery): readonly (readonly unknown[])[] | Promise<readonly (readonly unknown[])[]>;
   /** Runs a query that yields no rows. Its failure may be thrown by a later call. */
   send(query: BoundQuery): void;
-  /** Runs everything that `sends` sends. If a query on its own costs a round trip, all is sent in one piece. */
+  /** Runs everything that `sends` sends. Where each query would cost a round trip, all of them are sent in one piece. */
   together(sends: () => void): void;
 }
 
@@ -47,7 +47,7 @@ interface Compilable<Row> {
   compile(): CompiledQuery<Row>;
 }
 
-/** The place of the parameter of this name in a compiled query. */
+/** Stands for the parameter with this name in a compiled query. */
 class Placeholder {
   readonly parameter: string;
   constructor(parameter: string) {
@@ -56,8 +56,8 @@ class Placeholder {
 }
 
 /**
- * Prepares a query. `build` is called once per dialect with placeholders for its parameters: it may place them, but
- * must not inspect them, iterate over them or decide by them.
+ * Prepares a query. `build` is called once per dialect, with placeholders for its parameters. It may put them into the query, but
+ * must not inspect them, iterate over them or let them decide anything.
  */
 export function prepared<Parameters extends object, Row>(
   build: (db: StoreDatabase, parameters: Parameters) => Compilable<Row>,
@@ -98,14 +98,14 @@ export function prepared<Parameters extends object, Row>(
 }
 
 /**
- * Sends changes, which a store may then make in one statement. The changes must be of different rows, and none may depend on the
- * effect of another one.
+ * Sends changes that a store may make in one statement. They must change different rows, and none may depend on the effect of
+ * another.
  */
 export function together(db: StoreDatabase, sends: () => void): void {
   adapterOf(db).together(sends);
 }
 
-/** The object that represents the store to which a connection belongs. Facts about a store are remembered under this object. */
+/** The object that represents a connection's store. Facts about a store are remembered under this object. */
 export function storeOf(db: StoreDatabase): object {
   return adapterOf(db).store;
 }

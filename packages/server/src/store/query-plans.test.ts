@@ -1,6 +1,6 @@
 /**
- * Every query of the store finds its rows by an index: none reads the whole of a table that grows with the store. A search for
- * another tenant's job goes no further than a search for an unknown job.
+ * Every query of the store finds its rows by an index: none reads the whole of a table that grows with the store. Looking for
+ * another tenant's job takes no more than looking for an unknown job.
  */
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { Kysely } from 'kysely';
@@ -16,26 +16,26 @@ import { migrate } from './sqlite/migrations/migrate.ts';
 import { admission, at, attestationOf, EXECUTION, finishOf, newKey, SPEC, startOf, stdout } from './store.fixture.ts';
 
 /**
- * The reads of a whole table that are allowed: small tables, queries only of operators, and scans that a bound stops early.
+ * Where reading a whole table is allowed: small tables, queries that only operators make, and scans that a bound stops early.
  */
 const MAY_BE_READ_THROUGH = [
   /^SCAN tenants USING INDEX tenants_waiting$/,
-  // This query reads two rows, whichever they are.
+  // This query reads any two rows.
   /^SCAN tenants USING COVERING INDEX tenants_by_turn$/,
   /^SEARCH tenants USING PRIMARY KEY \(tenant=\?\)$/,
   /^SEARCH queue USING INDEX queue_by_time \(tenant=\?\)$/,
   /^SCAN jobs USING (COVERING )?INDEX jobs_running$/,
-  // Gradings that have not ended, which take places of the queue, and their few jobs in it.
+  // Gradings that have not ended, since they take places in the queue, and their few jobs in it.
   /^SCAN CONSTANT ROW$/,
   /^(SCAN|SEARCH) gradings USING INDEX gradings_running( \(tenant=\?\))?$/,
   /^(SCAN|SEARCH) queue USING COVERING INDEX queue_tests( \(tenant=\?\))?$/,
   /^SCAN attestation_outbox USING (COVERING )?INDEX/,
   /^SCAN credentials$/,
-  // An operator opens the log again: every statement waits for another place.
+  // When an operator reopens the log, every statement waits for a new place.
   /^SCAN log_(entries|pending)$/,
   // Statements that wait for a place, few at a time.
   /^SCAN log_entries USING INDEX log_entries_waiting$/,
-  // Promises that wait for their signature, and those that are due next.
+  // Promises that wait for their signature, and promises that are due next.
   /^SCAN job_promises USING (COVERING )?INDEX job_promises_(unsigned|due)$/,
   /^SCAN log_pending USING INDEX log_pending_(unsigned|waiting)$/,
   // These indexes have only contents that still wait to be moved out of the store.
@@ -49,7 +49,7 @@ const MAY_BE_READ_THROUGH = [
   /^SEARCH credentials USING INDEX credentials_by_tenant \(tenant=\?\)$/,
 ];
 
-/** The queries of a store that several nodes share. */
+/** The queries that are made only in a store that several nodes share. */
 const OF_NODES: ReadonlySet<string> = new Set([
   'node',
   'orphanedJobs',
@@ -61,17 +61,17 @@ const OF_NODES: ReadonlySet<string> = new Set([
   'takenJobs',
 ]);
 
-/** A step that looks at every row of a table, or at everything a tenant has in it. */
+/** A step of a plan that looks at every row of a table, or at everything that a tenant has in it. */
 const READS_THROUGH = /^SCAN|AUTOMATIC|\(tenant=\?\)/;
 
-/** A database whose statements are prepared in another way. */
+/** A database whose statements are prepared by `prepare`. */
 function preparing(database: DatabaseSync, prepare: (text: string) => object): DatabaseSync {
   return new Proxy(database, {
     get: (target, name) => (name === 'prepare' ? prepare : (Reflect.get(target, name, target) as unknown)),
   });
 }
 
-/** A database that remembers every text that was prepared on it. */
+/** A database that records every text that is prepared on it. */
 function watched(database: DatabaseSync, texts: Set<string>): DatabaseSync {
   return preparing(database, (text) => {
     texts.add(text);
@@ -79,7 +79,7 @@ function watched(database: DatabaseSync, texts: Set<string>): DatabaseSync {
   });
 }
 
-/** A database that remembers each query that was run on it, and how many rows it found or changed. */
+/** A database that records each query that is run on it, and how many rows the query found or changed. */
 function counted(database: DatabaseSync, steps: [text: string, rows: number][]): DatabaseSync {
   return preparing(database, (text) => {
     const statement = database.prepare(text);
@@ -100,7 +100,7 @@ function counted(database: DatabaseSync, steps: [text: string, rows: number][]):
   });
 }
 
-/** One input for every command, in an order in which each has something to do. */
+/** One input for every command, in an order that gives each command something to do. */
 function everyCommand(): [string, unknown][] {
   const key = newKey();
   const other = newKey();
@@ -338,7 +338,7 @@ test('no query scans a table that grows with the store', async () => {
   expect(through).toEqual([]);
 });
 
-test('a list by label and status reads only jobs with both, however many jobs have only the label', async () => {
+test('a list by label and status reads only jobs that match both, however many jobs have only the label', async () => {
   using database = new DatabaseSync(':memory:');
   const steps: [text: string, rows: number][] = [];
   const db = new Kysely<Tables>({ dialect: sqliteDialect(counted(database, steps)) });
@@ -362,13 +362,13 @@ test('a list by label and status reads only jobs with both, however many jobs ha
   }
 });
 
-/** An attestation names the digest of the receipt that is stored. */
+/** An attestation must name the digest of the stored receipt. */
 async function withReceipt(db: StoreDatabase, name: string, input: unknown): Promise<unknown> {
   if (name !== 'storeAttestation') return input;
   return { ...(input as AttestationInput), receipt_sha256: (await job(db, input as JobKey))?.receipt_sha256 };
 }
 
-/** The input with this key in place of the job's key; null if the input does not name a job by its key. */
+/** The input with this key in place of the job's own; null if the input does not name a job by its key. */
 function withKey(input: unknown, key: JobKey): unknown {
   if (typeof input !== 'object' || input === null) return null;
   if ('key' in input && typeof input.key === 'object') return { ...input, key };
@@ -377,7 +377,7 @@ function withKey(input: unknown, key: JobKey): unknown {
   return 'tenant' in input && 'job_id' in input ? { ...input, ...key } : null;
 }
 
-test('reading a job of another tenant takes the same queries and rows as reading an unknown job', {
+test('reading the job of another tenant takes the same queries and rows as reading an unknown job', {
   tags: ['AUTH-07'],
 }, async () => {
   using database = new DatabaseSync(':memory:');

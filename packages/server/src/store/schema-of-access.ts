@@ -1,4 +1,4 @@
-/** The tables of credentials, and of what is made with credentials: see `schema.ts`. */
+/** The tables of credentials, and of what callers make with them: see `schema.ts`. */
 import type { AuthMethod } from '@vouchbox/protocol';
 
 export interface CredentialTable {
@@ -11,11 +11,11 @@ export interface CredentialTable {
   created_at: string;
   /** When the credential expires; null if it does not expire. */
   expires_at: string | null;
-  /** When the credential ends early. This may be in the future, if another credential replaces it. */
+  /** When the credential ends early. The time may lie in the future if another credential replaces this one. */
   revoked_at: string | null;
 }
 
-/** The authority of the caller that made a stream ticket or a link. */
+/** The authority of the caller who made a stream ticket or a link. */
 export interface AuthorityColumns {
   tenant: string;
   job_id: string;
@@ -24,7 +24,7 @@ export interface AuthorityColumns {
   credential_id: string;
   /** The scopes, as a JSON array. */
   scopes: string;
-  /** When the credential that made this object ends; null if it does not end. */
+  /** When the credential that made the ticket or link ends; null if it does not end. */
   authority_expires_at: string | null;
   expires_at: string;
 }
@@ -33,11 +33,11 @@ export interface StreamTicketTable extends AuthorityColumns {
   ticket_sha256: string;
 }
 
-/** A link to the result of a job. */
+/** A link to a job's result. */
 export interface JobLinkTable extends AuthorityColumns {
   link_id: string;
   secret_sha256: string;
-  /** The parts that the link shows, which are names of `LINK_PARTS`: a JSON array. */
+  /** The parts that the link shows, as a JSON array of names from `LINK_PARTS`. */
   shows: string;
   created_at: string;
 }

@@ -7,24 +7,24 @@ export interface JobToolsTable {
   job_id: string;
   /** The principals that may answer: a JSON array. */
   answered_by: string;
-  /** Schemas of results by the names of their tools: a JSON object; null if no tool has one. */
+  /** Schemas of results, keyed by tool name: a JSON object; null if no tool has a schema. */
   result_schemas: string | null;
-  /** The most bytes of one answer, and of all answers that are still to come. */
+  /** The most bytes of one answer, and of all answers still to come. */
   call_bytes: number;
   bytes_left: number;
 }
 
-/** A call that can be answered. `seq` is the number of its event, and `answer_seq` that of its answer, or null. */
+/** A call that can be answered. `seq` is the number of its event; `answer_seq` is that of its answer, or null. */
 export interface ToolCallTable {
   tenant: string;
   job_id: string;
   seq: number;
-  /** The program's own number of the call. */
+  /** The number that the program gave the call. */
   call: number;
   answer_seq: number | null;
 }
 
-/** A session of a principal. */
+/** A principal's session. */
 export interface SessionTable {
   tenant: string;
   principal: string;
@@ -32,7 +32,7 @@ export interface SessionTable {
   language: Language;
   /** The last step that moved the session before `next_job` was accepted; null if there was none. */
   last_job: string | null;
-  /** The step that was accepted last. It moved the session if it succeeded and left a state. */
+  /** The step that was accepted last. It has moved the session if it succeeded and left a state. */
   next_job: string;
   created_at: string;
   changed_at: string;

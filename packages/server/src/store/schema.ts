@@ -1,8 +1,8 @@
 /**
- * The tables of the store after the last migration. The tenant leads the key of every table with a tenant's data. A job's large
+ * The store's tables after the last migration. In every table with a tenant's data, the key begins with the tenant. A job's large
  * members are in separate tables, because a job's row is rewritten with every batch of events.
  *
- * Booleans are 0 or 1. Times are RFC 3339 UTC with milliseconds. Digests are lower-case hex. JSON is text, kept as it was
+ * Booleans are 0 or 1. Times are RFC 3339 UTC with milliseconds. Digests are lower-case hex. JSON is kept as the text that was
  * written.
  */
 import type {
@@ -17,7 +17,7 @@ import type { Generated, Kysely } from 'kysely';
 import type { CredentialTable, JobLinkTable, StreamTicketTable } from './schema-of-access.ts';
 import type { JobToolsTable, SessionTable, ToolCallTable } from './schema-of-tools.ts';
 
-/** A connection, or a transaction on one, on which the functions of the store run their queries. */
+/** What the store's functions run their queries on: a connection, or a transaction on one. */
 export type StoreDatabase = Kysely<Tables>;
 
 export interface Tables {
@@ -72,7 +72,7 @@ export interface GradingKeyColumns {
 
 export interface GradingTable extends GradingKeyColumns {
   status: GradingStatus;
-  /** Who sent the grading, and in whose name its jobs are made. */
+  /** Who sent the grading. The grading's jobs are made in this principal's name. */
   principal: string;
   created_at: string;
   finished_at: string | null;
@@ -82,7 +82,7 @@ export interface GradingTable extends GradingKeyColumns {
   runs_ended: number;
   /** The number of the grading's last event. */
   last_seq: number;
-  /** The members that all its runs share, as JSON. */
+  /** The members that all of the grading's runs share, as JSON. */
   common: string;
 }
 
@@ -92,7 +92,7 @@ export interface GradingKeyTable extends GradingKeyColumns {
 }
 
 export interface GradingProgramTable extends GradingKeyColumns {
-  /** The position of the program, from 0, in the order in which the programs were sent. */
+  /** The program's position in the order in which the programs were sent, from 0. */
   position: number;
   status: ProgramStatus;
   /** The program as its owner sees it, as JSON. */
@@ -103,7 +103,7 @@ export interface GradingProgramTable extends GradingKeyColumns {
 
 export interface GradingTestTable extends GradingKeyColumns {
   position: number;
-  /** The members of a test that every step needs, without the test's texts, as JSON. */
+  /** The test's members that every step needs, as JSON; the test's texts are not among them. */
   head: string;
   /** The texts of a test, as JSON. */
   content: string;
@@ -112,11 +112,11 @@ export interface GradingTestTable extends GradingKeyColumns {
 /** The jobs that were made for a grading. A job may be removed before its grading. */
 export interface GradingJobTable extends GradingKeyColumns, JobKeyColumns {
   program: number;
-  /** The role of the job for its program. */
+  /** The job's role for its program. */
   name: string;
-  /** The number of the try, from 1: a job that the service failed to run is made again. */
+  /** The number of the try, from 1. If the service fails to run a job, the job is made again. */
   attempt: number;
-  /** Whether the job's end is among the events of the grading. */
+  /** Whether the grading's events already have the end of this job. */
   is_ended: number;
 }
 
@@ -153,7 +153,7 @@ export interface JobTable extends JobKeyColumns {
   /** The tail of the event chain: its last sequence number and digest. */
   chain_seq: number;
   chain_head: string;
-  /** The number of the job in its tenant, from 1, in the order of acceptance. Null if statements lack it, and in older rows. */
+  /** The job's number among its tenant's jobs, from 1, by acceptance. Null if statements lack it, and in older rows. */
   tenant_number: number | null;
   /** The job's labels as JSON; null if it has none. */
   labels: string | null;
@@ -164,13 +164,13 @@ export interface JobTable extends JobKeyColumns {
 /** A label of a job. */
 export interface JobLabelTable extends Pick<JobTable, 'tenant' | 'job_id' | 'created_at'> {
   label: string;
-  /** The status with which the job ended. Null before its end, and in rows of jobs that older code ended. */
+  /** The status with which the job ended. Null until then, and for jobs that older code ended. */
   ended: TerminalStatus | null;
 }
 
 /**
- * The jobs whose status is `queued`, with the columns by which the dispatcher chooses. A separate table keeps its query
- * fast as jobs end.
+ * The jobs whose status is `queued`, with the columns by which the dispatcher chooses. With a separate table, the dispatcher's
+ * query stays fast as jobs end.
  */
 export interface QueueTable extends JobKeyColumns {
   language: Language;
@@ -182,11 +182,11 @@ export interface QueueTable extends JobKeyColumns {
 }
 
 export interface JobSpecTable extends JobKeyColumns {
-  /** An executor's observations of the job; null before there are any. */
+  /** What an executor observed of the job; null until there is something. */
   execution: string | null;
   /**
-   * The facts about the submission that the receipt will have, digested when it was accepted. Null if the row was migrated after
-   * its job had started.
+   * What the receipt will say about the submission, computed when the job was accepted. Null if the row was migrated after its
+   * job had started.
    */
   evidence: string | null;
   requested_spec: string;
@@ -210,16 +210,16 @@ export interface OutputRunTable extends JobKeyColumns {
   last_seq: number;
   /** The `prev_hash` of the first event. */
   prev_hash: string;
-  /** Bytes of the content before it was compressed. */
+  /** The size of the content before compression. */
   size_bytes: number;
-  /** The digests of all events one after the other, 32 bytes each. */
+  /** The digests of all events, one after the other, 32 bytes each. */
   event_hashes: Uint8Array<ArrayBuffer>;
   /** Groups of records as JSON, a line feed, and the folded texts of both streams; compressed. */
   content: Uint8Array<ArrayBuffer>;
 }
 
 export interface ArtifactTable extends JobKeyColumns {
-  /** The position of the artifact, from 0, in the order in which artifacts were collected. */
+  /** The artifact's position in the order in which artifacts were collected, from 0. */
   position: number;
   path: string;
   size_bytes: number;
@@ -232,7 +232,7 @@ export interface ReceiptTable extends JobKeyColumns {
   receipt_sha256: string;
   /** 16 random bytes in hex, for the statement that is signed. Null in older rows. */
   salt: string | null;
-  /** The members of that statement beside the receipt, as JSON. Null if there are none. */
+  /** The members that the statement has beside the receipt, as JSON. Null if it has none. */
   also: string | null;
 }
 
@@ -240,7 +240,7 @@ export interface AttestationOutboxTable extends JobKeyColumns {
   created_at: string;
   /** How often the attestation was postponed. */
   attempts: number;
-  /** When the attestation may be tried again; null means not before the next start. This time counts only after a first try. */
+  /** When the attestation may be tried again; null means not before the next start. The time counts only after a first try. */
   due_at: string | null;
   last_error: string | null;
   last_error_at: string | null;
@@ -265,9 +265,9 @@ export interface LogStateTable {
   tree: number;
   /** The public key, as `NAME+HINT+BASE64`. */
   log_key: string;
-  /** How many leaves have a position. The signed head may have fewer. */
+  /** How many leaves have a position. The signed head may cover fewer. */
   size: number;
-  /** The leaves of the largest head that was signed; 0 before the first. */
+  /** How many leaves the largest signed head covers; 0 until one is signed. */
   signed_size: number;
   checkpoint: string | null;
   rekor_head: string | null;
@@ -288,7 +288,7 @@ export interface LogEntryTable extends JobKeyColumns {
   position: number | null;
 }
 
-/** The promise of a job, made when it was accepted. */
+/** A job's promise, made when the job was accepted. */
 export interface JobPromiseTable extends JobKeyColumns {
   answer_by: string;
   /** When the next pending statement is due, unless the log has the result. Null once the log has the result. */
@@ -298,7 +298,7 @@ export interface JobPromiseTable extends JobKeyColumns {
   envelope: Uint8Array | null;
 }
 
-/** A pending statement of a promised job. All but the signature is written in one transaction. */
+/** A pending statement about a promised job. Everything but the signature is written in one transaction. */
 export interface LogPendingTable extends JobKeyColumns {
   /** The number of the statement, from 1. */
   statement: number;
@@ -316,14 +316,14 @@ export interface IdempotencyKeyTable extends JobKeyColumns {
   spec_sha256: string;
 }
 
-/** How many jobs of a tenant wait and run, and when it had its last turn. The transactions that change these also store them. */
+/** How many of a tenant's jobs wait and run, and its last turn. Stored by the transactions that change these numbers. */
 export interface TenantTable {
   tenant: string;
   queued: number;
   running: number;
-  /** A number that grows with every start of any tenant's job; 0 before the tenant's first start. */
+  /** A number that grows with each start of any tenant's job, taken at this tenant's last start; 0 before the first. */
   last_turn: number;
-  /** How many of the tenant's jobs were accepted since this column was added. */
+  /** How many of the tenant's jobs have been accepted since this column was added. */
   accepted: number;
 }
 
@@ -332,22 +332,22 @@ export interface ProbeTable {
   count: number;
 }
 
-/** The processes that share a store. Only on PostgreSQL. A node without a row can change nothing any more. */
+/** The processes that share a store. Only on PostgreSQL. A node without a row can no longer change anything. */
 export interface NodeTable {
-  /** The number of the node, which is given once and never again. */
+  /** The node's number. No other node ever gets the same one. */
   node: number;
   /** The key that the node signs with; null if it does not sign. */
   signs_with: string | null;
 }
 
-/** The public halves of the keys that nodes signed with. Only on PostgreSQL. */
+/** The public halves of the keys with which nodes signed. Only on PostgreSQL. */
 export interface SigningKeyTable {
   key_id: string;
   public_key_pem: string;
   since: Generated<string>;
 }
 
-/** One row, which nodes lock for work that only one of them may do at a time. Only on PostgreSQL. */
+/** A single row. Nodes lock it for work that only one of them may do at a time. Only on PostgreSQL. */
 export interface HolderTable {
   turn: number;
 }
@@ -357,15 +357,15 @@ export interface ClaimTable extends JobKeyColumns {
   node: number;
 }
 
-/** Uploaded files, each whole or still incomplete. A tenant has each digest at most once as a whole blob. */
+/** Uploaded files, whole or still incomplete. A tenant has at most one whole blob with the same digest. */
 export interface BlobTable {
   tenant: string;
   /** The id of one upload. */
   blob_id: string;
   sha256: string;
-  /** The size of the blob; for an upload under way, the most that it may become. */
+  /** The blob's size; for an upload under way, the largest size that it may reach. */
   size_bytes: number;
-  /** Whether the whole blob arrived and has its digest. */
+  /** Whether the whole blob has arrived and has the stated digest. */
   is_whole: number;
   /** When a job last named the blob, or when it was last uploaded. */
   used_at: string;
@@ -382,9 +382,9 @@ export interface JobBlobTable extends JobKeyColumns {
   blob_id: string;
 }
 
-/** An output of a job that is returned by its digest. The bytes of the output are a blob. */
+/** A job's output that is returned by its digest. The bytes are a blob. */
 export interface LargeOutputTable extends JobKeyColumns {
-  /** The position of the output, from 0, in the order of the submission. */
+  /** The output's position in the order of the submission, from 0. */
   position: number;
   path: string;
   size_bytes: number;
@@ -392,12 +392,12 @@ export interface LargeOutputTable extends JobKeyColumns {
   blob_id: string;
 }
 
-/** The latest build of a program, by the digest of all that it was made of. */
+/** The latest build of a program, keyed by the digest of all its inputs. */
 export interface BuildTable extends JobKeyColumns {
   build_sha256: string;
 }
 
-/** Contents that are, were or will be in an object store: see `objects/objects.ts`. */
+/** Objects that are, were or will be in an object store: see `objects/objects.ts`. */
 export interface ObjectTable {
   tenant: string;
   object_id: string;
@@ -408,7 +408,7 @@ export interface ObjectTable {
   changed_at: string;
 }
 
-/** The object in which a content of a job lies. The row of the content is then empty. */
+/** The object in which a job's content lies. The content's own row is then empty. */
 export interface ObjectUseTable extends JobKeyColumns {
   /** The position of an artifact, or -1 for the result. */
   position: number;

@@ -1,4 +1,4 @@
-/** Why a call of the store failed. A refusal to which a caller can react is a result, and never such an error. */
+/** Why a call to the store failed. A refusal that a caller can react to is a result, never such an error. */
 
 export type StoreErrorCode =
   | 'full' // no space is left for the store

@@ -1,6 +1,6 @@
 /**
- * For tests: a real store of its own, and inputs that differ only in what a test is about. The store is a file of SQLite,
- * or a schema on the server of the run where `useServer` named one: the same tests run on both.
+ * For tests: a real store for each test, and inputs that differ only in what the test is about. The store is a SQLite file or, if
+ * `useServer` named a server, a schema on that server: the same tests run on both.
  */
 
 import { randomUUIDv7 } from 'node:crypto';
@@ -24,29 +24,29 @@ import type { StoreError } from './store-error.ts';
 import type { Threads } from './threads/threads.ts';
 import { POSTGRES_SAME_THREAD, SAME_THREAD } from './threads.fixture.ts';
 
-/** A moment of the tests, in milliseconds after their common start. */
+/** A moment in the tests, in milliseconds after their common start. */
 export function at(milliseconds: number): string {
   return new Date(Date.UTC(2026, 0, 1) + milliseconds).toISOString();
 }
 
 let server: string | null = null;
 
-/** Makes the stores of the following tests on this server: `postgres://…`, or null for files of SQLite. */
+/** Makes the following tests' stores on this server: `postgres://…`, or null for SQLite files. */
 export function useServer(url: string | null): void {
   server = url;
 }
 
-/** A store that can be closed and opened again; disposing closes it and removes it. */
+/** A store that can be closed and opened again. Disposing closes and removes it. */
 export class TestStore implements AsyncDisposable {
   readonly directory = mkdtempSync(join(tmpdir(), 'svc-store-'));
   /** The problems that the store reported. */
   readonly problems: StoreError[] = [];
   readonly #threads: Threads;
   #store: Store | null = null;
-  /** Null for a store in a file of SQLite. */
+  /** Null for a store in a SQLite file. */
   #url: string | null = null;
 
-  /** The store is on the thread of the test, unless the test is about threads. */
+  /** The store runs on the test's own thread, unless the test is about threads. */
   constructor(threads: Threads = server === null ? SAME_THREAD : POSTGRES_SAME_THREAD) {
     this.#threads = threads;
   }
@@ -90,7 +90,7 @@ export class TestStore implements AsyncDisposable {
   }
 }
 
-/** The tables of a store without its threads: what commands run on. */
+/** A store's tables without its threads: what commands run on. */
 export interface TestDatabase extends AsyncDisposable {
   readonly db: StoreDatabase;
   /** Runs a statement and returns its rows. */
@@ -161,7 +161,7 @@ export function newKey(tenant = 'acme'): JobKey {
   return { tenant, job_id: `job_${randomUUIDv7()}` };
 }
 
-/** The request of a dispatcher that does not limit any tenant. */
+/** A request from a dispatcher that does not limit any tenant. */
 export function choice(asked: Pick<QueueChoice, 'exclude' | 'limit'> & Partial<QueueChoice>): QueueChoice {
   return { held: new Map(), tests: 10_000, slots: 10_000, tenantSlots: 10_000, ...asked };
 }
@@ -211,7 +211,7 @@ export function finishOf(key: JobKey, changes: Partial<FinishInput> = {}): Finis
   };
 }
 
-/** An attestation of a receipt that passes the checks of the store. */
+/** An attestation of a receipt. It passes the store's checks. */
 export function attestationOf(key: JobKey, receipt_sha256: string): AttestationInput {
   const result_artifact = new TextEncoder().encode(`{"job_id":"${key.job_id}"}`);
   const envelope = crypto.getRandomValues(new Uint8Array(300));
@@ -234,7 +234,7 @@ export function stdout(text: string, milliseconds = 20): EventBody {
   return { kind: 'stdout', timestamp: at(milliseconds), data: { text } };
 }
 
-/** Stores a queued job and answers its key. */
+/** Stores a queued job and returns its key. */
 export async function admitJob(store: Store, changes: Partial<AdmitInput> = {}): Promise<JobKey> {
   const input = admission(changes);
   const result = await store.admit(input);
@@ -242,7 +242,7 @@ export async function admitJob(store: Store, changes: Partial<AdmitInput> = {}):
   return { tenant: input.tenant, job_id: input.job_id };
 }
 
-/** Stores a running job and answers its key. */
+/** Stores a running job and returns its key. */
 export async function runJob(store: Store, changes: Partial<AdmitInput> = {}): Promise<JobKey> {
   const key = await admitJob(store, changes);
   await store.start(startOf(key));

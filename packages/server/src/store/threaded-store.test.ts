@@ -24,7 +24,7 @@ test('a queued job is no longer in progress once it is cancelled', async () => {
   expect(store.isUnderWay(key)).toBe(false);
 });
 
-test('a submission that is answered with an earlier job leaves no job of its own in progress', async () => {
+test('a submission that is answered with an earlier job leaves no new job in progress', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   const idempotency = { key: 'once', spec_sha256: 'a'.repeat(64) };
@@ -34,7 +34,7 @@ test('a submission that is answered with an earlier job leaves no job of its own
   expect(store.isUnderWay(again)).toBe(false);
 });
 
-test('a list that was read before does not show a removed job or an old state', async () => {
+test('a list that was already read does not show a removed job or an old state', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   const key = await admitJob(store);
@@ -47,7 +47,7 @@ test('a list that was read before does not show a removed job or an old state', 
   expect(await listed(store, key)).toEqual([]);
 });
 
-/** A store, and the names of all that its reading side was asked. */
+/** A store, and the names of all commands that its reader was asked to run. */
 async function withReads(): Promise<{ testStore: TestStore; asked: string[] }> {
   const asked: string[] = [];
   const reader: Threads['reader'] = (data) => {

@@ -1,6 +1,6 @@
 /**
- * A store whose commands run on two threads: one thread changes the store, the other reads it. This module passes each call to
- * one of them, and keeps in memory what later calls would otherwise read again.
+ * A store whose commands run on two threads: one changes the store, and the other reads it. This module passes each call to one
+ * of the threads, and keeps in memory what later calls would otherwise read again.
  */
 import type { AnswerOf, InputOf, Methods, Reads, Writes } from './commands.ts';
 import type { Fleet, FleetCommands } from './fleet.ts';
@@ -22,11 +22,11 @@ import type { Threads } from './threads/threads.ts';
 export interface ThreadedStoreOptions {
   readonly data: ThreadData;
   readonly threads: Threads;
-  /** The place of the store, for the messages of its errors. This text contains no password. */
+  /** Where the store is, for error messages. This text contains no password. */
   readonly name: string;
   /** Called with problems that no caller sees, for example a failed checkpoint or a dead thread. */
   readonly onProblem: (error: StoreError) => void;
-  /** Opens a node's knowledge about the other nodes. Absent if the store is for one process. */
+  /** Opens the part that knows about the other nodes. Absent if the store is for one process. */
   readonly openFleet?: (node: number) => Promise<OpenFleet>;
 }
 
@@ -35,13 +35,13 @@ export interface OpenFleet extends Omit<Fleet, keyof FleetCommands>, AsyncDispos
   end(error: StoreError): void;
 }
 
-/** Changes for which no caller waits. They may wait a moment for other changes, and share a commit with them. */
+/** Changes that no caller waits for. They may wait a moment for other changes, to share a commit with them. */
 const PATIENT: ReadonlySet<string> = new Set<keyof Writes>(['storeAttestation', 'postponeAttestation', 'endGradedJob']);
 
 /**
  * Opens the store. When one of its threads ends, the other ends too, and every call is refused as `unavailable`.
  *
- * @throws StoreError in one clear line if the store cannot be opened for this service
+ * @throws StoreError, in one clear line, if the store cannot be opened for this service
  */
 export async function openThreadedStore(options: ThreadedStoreOptions): Promise<Store> {
   const { data, threads, name, onProblem } = options;
@@ -53,7 +53,7 @@ export async function openThreadedStore(options: ThreadedStoreOptions): Promise<
     const opened = (await options.openFleet?.((await writes.node()) ?? 0)) ?? null;
     const fleet = opened === null ? null : Object.assign(opened, commandsOf(writes, reads));
     opening.move();
-    // If the store itself was closed, the fleet was closed before it, and this call has no effect.
+    // If the store was closed, the fleet was closed first, and this call has no effect.
     const ended = () => fleet?.end(new StoreError('unavailable', 'the store has ended'));
     void writer.ended.then(() => reader[Symbol.asyncDispose]()).then(ended);
     void reader.ended.then(() => writer[Symbol.asyncDispose]()).then(ended);
@@ -76,7 +76,7 @@ function commandsOf(writes: Sides['writes'], { registeredKeys }: Sides['reads'])
   return { registerKey, registeredKeys, releaseJobs, releaseOrphans, takenJobs };
 }
 
-/** Passes each call to its thread unchanged, except those that are defined here. */
+/** Passes each call to its thread unchanged, except for the calls defined here. */
 function storeOver(writer: Channel<Writes>, reader: Channel<Reads>, sides: Sides): Store {
   const { writes, reads, fleet } = sides;
   const lists = new KeptLists();
@@ -100,7 +100,7 @@ function storeOver(writer: Channel<Writes>, reader: Channel<Reads>, sides: Sides
   };
 }
 
-/** The methods that differ in a store of several nodes. What other nodes can change, such as lists, is not kept in memory. */
+/** The methods that differ in a store that nodes share. What other nodes can change, such as lists, is not kept in memory. */
 function sharedOver({ writes, reads }: Sides): Partial<Store> {
   return {
     runningJobs: () => writes.orphanedJobs(),
@@ -109,7 +109,7 @@ function sharedOver({ writes, reads }: Sides): Partial<Store> {
   };
 }
 
-/** Calls the writer for a change of jobs, which also changes lists. */
+/** Calls the writer for a change to jobs. Such a change also changes lists. */
 type Change = <Name extends keyof Writes>(name: Name, input: InputOf<Writes[Name]>) => Promise<AnswerOf<Writes[Name]>>;
 
 type Runs = Pick<
@@ -127,30 +127,30 @@ type Runs = Pick<
   | 'deleteEnded'
 >;
 
-/** Characters of receipts that are kept for callers who awaited the ends of their jobs. */
+/** How many characters of receipts are kept for callers who waited for the ends of their jobs. */
 const endCharsMax = 2 ** 20;
 /** How long a value is kept in a store that nodes share: less than the shortest retention. */
 const sharedMilliseconds = 20_000;
 
-/** This thread's knowledge about jobs that are in progress or ended lately. */
+/** What this thread knows about jobs that are in progress or ended recently. */
 function runsOver(change: Change, sides: Sides): Runs {
   const { fleet, reads } = sides;
-  // Another node may remove a job, but only if the job ended longer ago than this.
+  // Another node may remove a job, but not until this long after the job ended.
   const keptMilliseconds = fleet === null ? Number.POSITIVE_INFINITY : sharedMilliseconds;
   const results = new ShortResults(undefined, keptMilliseconds);
-  /** The ends of jobs for which callers waited. Each caller that waited asks for an end once. */
+  /** The ends of jobs that callers waited for. Each such caller asks for the end once. */
   const ends = new Kept<GradedJobEnd>({
     sizeMax: endCharsMax,
     sizeOf: ({ receipt_json }) => receipt_json?.length ?? 0,
   });
   const lately = new KeptEvents(keptMilliseconds);
   fleet?.listen({ heard: (topics, added) => keepHeard(topics, added, lately) });
-  /** Jobs that this process accepted or started and whose end is not stored yet, by the name of their key. */
+  /** Jobs that this process accepted or started and whose ends are not stored yet, by the names of their keys. */
   const underWay = new Set<string>();
   return {
     async admit(input) {
       const result = await change('admit', input);
-      // A queued job of a shared store may be run and ended by any node.
+      // A queued job in a shared store may be run and ended by any node.
       const isOurs = fleet === null || input.start !== undefined;
       if (result.kind === 'created' && isOurs) for (const job of bothOf(input)) underWay.add(nameOfJob(job));
       return result;
@@ -193,16 +193,16 @@ function runsOver(change: Change, sides: Sides): Runs {
   };
 }
 
-/** Keeps the events that a message of another node carries, for the followers here. */
+/** Keeps the events that a message from another node carries, for the followers here. */
 function keepHeard(topics: readonly string[] | null, added: readonly Added[], lately: KeptEvents): void {
   const [job] = added;
   const events = added.flatMap((one) => one.events);
   if (job !== undefined) lately.keep(job, events);
-  // If there are events that the message does not carry, pages that were kept are not the last ones any more.
+  // If there are events that the message does not carry, the kept events are no longer the latest.
   else if (topics === null || topics.some((topic) => topic.startsWith('events '))) lately.clear();
 }
 
-/** Adds events to jobs, and gives them to their followers. */
+/** Adds events to jobs, and passes them to the jobs' followers. */
 function eventsOver(
   change: Change,
   { reads, writes, fleet }: Sides,
@@ -230,12 +230,12 @@ function bothOf({ tenant, job_id, interactor }: AdmitInput | StartInput): JobKey
   return [{ tenant, job_id }, ...(interactor === undefined ? [] : [{ tenant, job_id: interactor.job_id }])];
 }
 
-/** The buffer of a piece of an upload, which is moved and not copied. A view of a larger buffer is copied. */
+/** The buffer of an upload's piece, to be moved instead of copied. A view of a larger buffer is copied. */
 function ownBufferOf({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
   return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
 }
 
-/** The tenant whose jobs a command changes; null if it may change any tenant's. */
+/** The tenant whose jobs a command changes; null if it may change any tenant's jobs. */
 function tenantOf(input: unknown): string | null {
   const { tenant, key } = input as { readonly tenant?: unknown; readonly key?: Partial<JobKey> };
   if (typeof tenant === 'string') return tenant;

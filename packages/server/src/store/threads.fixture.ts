@@ -1,6 +1,6 @@
 /**
- * For tests: runs both sides of a store on the test's own thread. They exchange the same messages as real threads do,
- * but opening the store does not load every module on two more threads. Tests about threads use real ones.
+ * For tests: runs both sides of a store on the test's own thread. They exchange the same messages as real threads do, but
+ * opening the store does not load every module on two more threads. Tests about threads use real ones.
  */
 import { MessageChannel } from 'node:worker_threads';
 import { storeErrorOf as postgresErrorOf } from './postgres/error.ts';
@@ -23,7 +23,7 @@ export const POSTGRES_SAME_THREAD: Threads = {
   reader: (data) => served({ open: (report) => postgresReader.openReader(data, report), errorOf: postgresErrorOf }),
 };
 
-/** An error that is not an answer is an unhandled rejection, which fails the run. */
+/** An error that is not an answer becomes an unhandled rejection, which fails the run. */
 function served(kind: ThreadKind): Thread {
   const { port1, port2 } = new MessageChannel();
   serveStore(port2, kind);

@@ -1,4 +1,4 @@
-/** Everything that changes the store, by name. A change is on disk before it is answered, except `LAGGING` in `commands.ts`. */
+/** All changes to the store, by name. Except for `LAGGING` in `commands.ts`, a change is on disk before it is answered. */
 export { createCredential, revokeCredential, rotateCredential } from './access/credentials.ts';
 export { createLink, revokeLink } from './access/links.ts';
 export { consumeTicket, storeTicket } from './access/tickets.ts';

@@ -1,4 +1,4 @@
-/** A start with a check finds what is damaged, says where, and repairs nothing. */
+/** When a store is opened with a check, damage is found and its place stated, but nothing is repaired. */
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -82,7 +82,7 @@ test('the quick check of a store finds a damaged page that opening the store doe
   await using testStore = await filled();
   const bytes = readFileSync(testStore.path);
   const [rootpage] = pagesOf(testStore.path, 'events');
-  // Damages the number of cells that the root page of the table states.
+  // Damages the number of cells stated on the table's root page.
   bytes.writeUInt16BE(0xffff, ((rootpage ?? 0) - 1) * 4096 + 3);
   writeFileSync(testStore.path, bytes);
   await expect(opened(testStore, 'quick')).rejects.toMatchObject({ code: 'corrupt' });
@@ -96,7 +96,7 @@ function pagesOf(path: string, table: string): number[] {
     .map((row) => Number(row['rootpage']));
 }
 
-test('a copy that is made while jobs are stored is whole, readable only to its owner, and passes the audit', async () => {
+test('a copy that is made while jobs are being stored is whole, readable only by its owner, and passes the audit', async () => {
   await using testStore = await TestStore.open();
   await using restored = new TestStore();
   const written: Promise<unknown>[] = [];

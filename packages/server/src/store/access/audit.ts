@@ -1,4 +1,4 @@
-/** Recomputes every chain and every receipt's digest in the store, as an auditor does for one job. The audit changes nothing. */
+/** Recomputes every chain and every receipt's digest in the store, just as an auditor does for one job. Nothing is changed. */
 import { isJsonObject, verifyChain, verifyReceipt } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
 import { sql } from 'kysely';
@@ -25,7 +25,7 @@ const selectJobs = prepared((db, { tenant, job_id }: JobKey) =>
 
 const selectReceipt = selectBy('receipts', JOB, ['receipt_json', 'receipt_sha256']);
 
-/** @throws StoreError `corrupt` that names the first job whose history or receipt does not have its digests. */
+/** @throws StoreError `corrupt`, naming the first job whose history or receipt does not match its digests. */
 export async function auditStore(db: StoreDatabase): Promise<void> {
   let last: JobKey | undefined = { tenant: '', job_id: '' };
   while (last !== undefined) {

@@ -1,8 +1,8 @@
-/** The authority of the caller that made a ticket or a link, as columns of the row of that ticket or link. */
+/** The authority of the caller who made a ticket or a link, as columns in the row of the ticket or link. */
 import type { Scope, Whoami } from '@vouchbox/protocol';
 import type { AuthorityColumns } from '../schema-of-access.ts';
 
-/** The columns of an authority that are read. They are named, because a newer version may add a column meanwhile. */
+/** The columns of an authority. They are listed by name, because a newer version may add a column while this version works. */
 export const AUTHORITY = [
   'tenant',
   'principal',

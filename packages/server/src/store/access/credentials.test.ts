@@ -41,7 +41,7 @@ test('the identifier of a credential cannot be used twice', async () => {
   expect((await credential(db, 'one'))?.tenant).toBe('acme');
 });
 
-test('credentials are listed oldest first, of one tenant or of all', async () => {
+test('credentials are listed oldest first, for one tenant or for all', async () => {
   await createCredential(db, row('late', { created_at: at(2) }));
   await createCredential(db, row('early', { created_at: at(1) }));
   await createCredential(db, row('foreign', { tenant: 'other', created_at: at(3) }));

@@ -12,7 +12,7 @@ interface Revocation {
   readonly at: string;
 }
 
-/** The columns that are read. They are named, because a newer version may add a column while this version works. */
+/** The columns to read. They are listed by name, because a newer version may add a column while this version works. */
 const COLUMNS = [
   'credential_id',
   'tenant',
@@ -36,12 +36,12 @@ const endEarlier = prepared((db, { credential_id, at }: Revocation) =>
     .where((row) => row.or([row('revoked_at', 'is', null), row('revoked_at', '>', at)])),
 );
 
-/** Rejects if a credential of this identifier exists. */
+/** Rejects if a credential with this identifier exists. */
 export async function createCredential(db: StoreDatabase, row: CredentialRow): Promise<void> {
   await insertCredential.run(db, { ...row, scopes: JSON.stringify(row.scopes) });
 }
 
-/** Finds a credential by its identifier: the only query without a tenant, because the credential's row names its tenant. */
+/** Finds a credential by its identifier alone. The query needs no tenant, because the credential's row names the tenant. */
 export async function credential(db: StoreDatabase, credential_id: string): Promise<CredentialRow | null> {
   const row = await selectCredential.first(db, { credential_id });
   return row === null ? null : credentialOf(row);

@@ -1,4 +1,4 @@
-/** Links to results: stored as hashes of their secrets, with the authority of their makers. */
+/** Links to results. The store keeps a hash of each link's secret, and the authority of the link's maker. */
 import { type LinkPart, linksOfJobMax, linksOfTenantMax } from '@vouchbox/protocol/vocabulary';
 import { deleteBy, deleteExpired, hasKey, insertOf, JOB, selectBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
@@ -50,7 +50,7 @@ const selectLinks = prepared((db, of: OfJob) =>
 
 const deleteLink = deleteBy('job_links', [...JOB, 'link_id']);
 
-/** Ends the links of an issued credential, when the credential ends. */
+/** Ends the links that were made with an issued credential, when the credential ends. */
 export const endLinks = prepared((db, { credential_id, at }: { credential_id: string; at: string }) =>
   db
     .updateTable('job_links')
@@ -60,10 +60,10 @@ export const endLinks = prepared((db, { credential_id, at }: { credential_id: st
     .where('expires_at', '>', at),
 );
 
-/** Whether a link was stored. `full job` and `full tenant`: the job or the tenant has as many links as it may have. */
+/** Whether a link was stored. `full job` and `full tenant`: the job or the tenant already has as many links as it may have. */
 export type LinkAdmission = 'created' | 'not_found' | 'not_allowed' | 'full job' | 'full tenant';
 
-/** Stores a link to a job of the tenant that the link's principal submitted. Deletes some links that have ended. */
+/** Stores a link to a job that the link's own principal submitted. Also deletes some links that have ended. */
 export async function createLink(db: StoreDatabase, link: LinkRow): Promise<LinkAdmission> {
   const { job_id, created_at: now, caller } = link;
   const { tenant } = caller;
@@ -87,13 +87,13 @@ export async function createLink(db: StoreDatabase, link: LinkRow): Promise<Link
   return 'created';
 }
 
-/** Finds a link of any tenant by its identifier: its row names the tenant. The caller checks whether the link has ended. */
+/** Finds any tenant's link by its identifier: the row names the tenant. The caller checks whether the link has ended. */
 export async function link(db: StoreDatabase, link_id: string): Promise<LinkRow | null> {
   const row = await selectLink.first(db, { link_id });
   return row === null ? null : linkOf(row);
 }
 
-/** The links to a job that have not ended, oldest first, and the only principal that may make more; null for an unknown job. */
+/** A job's links that have not ended, oldest first, and the only principal that may make more; null for an unknown job. */
 export async function links(db: StoreDatabase, of: OfJob): Promise<JobLinks | null> {
   const job = await selectPrincipal.first(db, of);
   return job && { principal: job.principal, items: (await selectLinks.all(db, of)).map(linkOf) };

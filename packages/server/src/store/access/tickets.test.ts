@@ -30,7 +30,7 @@ function ticket(changes: Partial<StreamTicketInput> = {}): StreamTicketInput {
   return { ticket_sha256, job_id, caller: CALLER, created_at: at(0), expires_at: at(30_000), ...changes };
 }
 
-test('a ticket is used once, and returns the caller that minted it', async () => {
+test('a ticket can be used once, and returns the caller who minted it', async () => {
   const { store } = testStore;
   const { ticket_sha256, job_id, ...rest } = ticket();
   expect(await store.storeTicket({ ticket_sha256, job_id, ...rest })).toBe(true);
@@ -94,7 +94,7 @@ test('minting a ticket removes a few expired tickets, the oldest first', async (
     const [row] = await connection.rows('select count(*) as count, min(expires_at) as oldest from stream_tickets');
     kept.push([Number(row?.['count']), String(row?.['oldest'])]);
   }
-  // Each mint adds one ticket and removes up to sixteen that expired.
+  // Each minting adds one ticket and removes up to sixteen expired ones.
   expect(kept).toEqual([
     [35, at(116)],
     [20, at(132)],

@@ -1,4 +1,4 @@
-/** Stream tickets: stored as hashes, and deleted by their use. Spec § Authentication 6. */
+/** Stream tickets: stored as hashes, and deleted when used. Spec § Authentication 6. */
 import type { Whoami } from '@vouchbox/protocol';
 import { deleteExpired, insertOf } from '../by-column.ts';
 import { jobSummary } from '../jobs/jobs.ts';
@@ -30,7 +30,7 @@ export async function storeTicket(db: StoreDatabase, input: StreamTicketInput): 
   return true;
 }
 
-/** Uses up a ticket, even if the ticket is refused. Null if it is unknown, used, expired or for another job. */
+/** Uses up a ticket, even if the ticket is refused. Null if the ticket is unknown, used, expired or for another job. */
 export async function consumeTicket(
   db: StoreDatabase,
   { ticket_sha256, job_id, now }: TicketUse,

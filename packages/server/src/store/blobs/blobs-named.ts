@@ -30,16 +30,16 @@ export function blobNameOf(file: NamedFile): string {
 }
 
 /**
- * The name of a copy of an output, which is kept for the jobs that name the output. This name is not a digest, so a digest
- * finds uploads but never the copy. Only a caller that can name the output gets its bytes.
+ * The name of an output's copy, which is kept for the jobs that name the output. This name is not a digest, so a digest finds
+ * only uploads, never the copy. Only a caller that can name the output gets its bytes.
  */
 export function copyNameOf(sha256: string): string {
   return `output:${sha256}`;
 }
 
 /**
- * The name of a blob that a grading holds. This name is not a digest, either, and the blob does not count as something that the
- * tenant uploaded: only gradings hold such blobs.
+ * The name of a blob that a grading holds. This name is not a digest either. Only gradings hold such blobs, and these do not
+ * count as the tenant's uploads.
  */
 export function heldNameOf(sha256: string): string {
   return `${HELD}${sha256}`;
@@ -52,7 +52,7 @@ export function digestOf({ blob }: Pick<UploadedFile, 'blob'>): string {
   return blob.slice('sha256:'.length);
 }
 
-/** The upload that holds the pieces of an output of a job. `place` is the place of the output in the request. */
+/** The upload that holds the pieces of a job's output. `place` is the output's place in the request. */
 export function roomOf(
   { tenant, job_id }: JobKey,
   place: number,

@@ -37,7 +37,7 @@ async function begun(content: Uint8Array, { tenant = 'acme', time = 0, ...bounds
   return key;
 }
 
-/** Stores content as a blob of pieces of these lengths, and answers its digest. */
+/** Stores content as a blob, and returns its digest. */
 async function stored(content: Uint8Array, { tenant = 'acme', time = 0 } = {}): Promise<string> {
   const key = await begun(content, { tenant, time });
   expect(await store.addPiece({ ...key, position: 0, content: content.slice() })).toBe(true);
@@ -213,7 +213,7 @@ test('a file that could be sent inline has the digest of an inline file, and a l
   expect(await digestOf([uploaded, large])).not.toBe(await digestOf([uploaded, other]));
 });
 
-test('everything acknowledged is there when the store is opened again', async () => {
+test('everything that was acknowledged is there when the store is opened again', async () => {
   const [content, half] = [newContent(), newContent()];
   const sha256 = await stored(content, { time: 20_000 });
   const key = await begun(half, { time: 20_000 });

@@ -1,8 +1,8 @@
 /**
  * Files that tenants upload before the jobs that name them, and copies of outputs for the jobs that name those outputs. An upload
- * is a row and its pieces. It is found by its digest only once it is whole, so a part of a file is never anyone's input. Three
- * kinds of blob are removed: an upload that was left half done, a copy that no job needs, and a blob that no job has named for
- * long. A large output of a job is a copy from the beginning: see `large-outputs.ts`.
+ * is a row and its pieces. It is found by its digest only once it is whole, so part of a file is never anyone's input. Three
+ * kinds of blobs are removed: uploads left half done, copies that no job needs, and blobs that no job has named for a long time.
+ * A job's large output is a copy from the beginning: see `large-outputs.ts`.
  */
 import { type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import { deleteBy, GRADING, hasKey, insertNew, insertOf, JOB, same, selectBy, UPLOAD, updateBy } from '../by-column.ts';
@@ -14,7 +14,7 @@ import { HELD } from './blobs-named.ts';
 /** One blob of one tenant. */
 export interface BlobKey {
   readonly tenant: string;
-  /** The key of the blob in the store: its digest, or for a copy of an output the result of `copyNameOf`. */
+  /** The blob's key in the store: its digest or, for a copy of an output, the result of `copyNameOf`. */
   readonly sha256: string;
 }
 
@@ -25,12 +25,12 @@ export interface BeginUpload extends BlobKey, UploadKey {
   /** The largest size that the upload may reach. */
   readonly size_bytes: number;
   readonly at: string;
-  /** How many blobs a tenant may have, and how many bytes together, with the uploads under way. */
+  /** How many blobs a tenant may have, and how many bytes in all. Uploads under way count too. */
   readonly blobsMax: number;
   readonly bytesMax: number;
 }
 
-/** Room to reserve for a tenant: `bytes` of the `bytesMax` that all its blobs together may take. */
+/** Room to reserve for a tenant: `bytes`, out of the `bytesMax` that all the tenant's blobs together may take. */
 export interface Room {
   readonly bytes: number;
   readonly bytesMax: number;
@@ -38,13 +38,13 @@ export interface Room {
 
 export interface UnusedBlobs {
   /**
-   * Whole blobs last used before this time are removed, unless a job or a grading that names them still runs. Large
-   * outputs of a job stay.
+   * Whole blobs that were last used before this time are removed, unless they are named by a job or a grading that has not ended.
+   * Jobs' large outputs stay.
    */
   readonly unusedSince: string;
   /**
-   * Uploads that began earlier and are not whole are removed, because their senders have stopped. Unused copies of outputs that
-   * began earlier are removed, too.
+   * Uploads that began before this time and are not whole are removed: their senders have stopped. Copies of outputs that were
+   * last used before this time are removed, too.
    */
   readonly begunBefore: string;
   /** The most blobs that are removed at once. */
@@ -57,7 +57,7 @@ export const insertUpload = insertOf('blobs', [...UPLOAD, 'sha256', 'size_bytes'
 const isCopy = sql<SqlBool>`length(sha256) > 64`;
 const isKept = sql<SqlBool>`exists (select 1 from large_outputs where large_outputs.tenant = blobs.tenant and large_outputs.blob_id = blobs.blob_id)`;
 
-/** The sizes of a tenant's blobs. Large outputs and the room for them count in `bytes`, but not in `uploads`. */
+/** The sizes of a tenant's blobs. Large outputs and the room reserved for them count in `bytes`, but not in `uploads`. */
 const selectSizes = prepared((db, { tenant }: { tenant: string }) =>
   db
     .selectFrom('blobs')
@@ -152,7 +152,7 @@ const deleteUnused = deleteBy('blobs', [...UPLOAD, 'used_at']);
 
 const insertName = insertNew('job_blobs', [...JOB, 'blob_id']);
 
-/** Begins an upload, unless the tenant already has as many blobs or bytes as it may have. The pieces may follow. */
+/** Begins an upload, unless the tenant already has as many blobs or bytes as it may have. Then pieces can be added. */
 export async function beginUpload(db: StoreDatabase, input: BeginUpload): Promise<'begun' | 'full'> {
   const { tenant, blob_id, sha256, size_bytes, at, blobsMax, bytesMax } = input;
   const isHeld = sha256.startsWith(HELD);
@@ -162,18 +162,18 @@ export async function beginUpload(db: StoreDatabase, input: BeginUpload): Promis
   return 'begun';
 }
 
-/** How many uploads and copies a tenant has, and how many bytes all its blobs have, with and without the room of jobs. */
+/** How many uploads and copies a tenant has, and the bytes of all its blobs, with and without the room reserved for jobs. */
 async function sizesOf(db: StoreDatabase, tenant: string): Promise<{ uploads: number; bytes: number; kept: number }> {
   const sums = await selectSizes.first(db, { tenant });
   return { uploads: Number(sums?.uploads ?? 0), bytes: Number(sums?.bytes ?? 0), kept: Number(sums?.kept ?? 0) };
 }
 
-/** How many bytes the blobs of the tenant's gradings have. The number of these blobs is not counted. */
+/** How many bytes the tenant's gradings hold in blobs. The blobs themselves are not counted. */
 async function sizesHeld(db: StoreDatabase, tenant: string): Promise<{ uploads: number; bytes: number }> {
   return { uploads: 0, bytes: Number((await selectHeldBytes.first(db, { tenant }))?.bytes ?? 0) };
 }
 
-/** Null if there is room; `blobs` if there would be room without the reserved room; else `kept blobs`. */
+/** Null if there is room. `blobs` if there would be room if none were reserved for jobs, and otherwise `kept blobs`. */
 export async function lackOfRoom(
   db: StoreDatabase,
   tenant: string,
@@ -185,8 +185,8 @@ export async function lackOfRoom(
 }
 
 /**
- * Adds a piece to an upload under way. A piece that fills its buffer is moved, so that the buffer is empty afterwards.
- * False if the upload was removed: then nothing is stored.
+ * Adds a piece to an upload under way. A piece that fills its whole buffer is moved, which leaves the buffer empty. Returns
+ * false, and stores nothing, if the upload was removed.
  */
 export async function addPiece(db: StoreDatabase, piece: BlobPieceTable): Promise<boolean> {
   if ((await selectUpload.first(db, piece)) === null) return false;
@@ -195,8 +195,8 @@ export async function addPiece(db: StoreDatabase, piece: BlobPieceTable): Promis
 }
 
 /**
- * Ends an upload whose pieces have the digest with which the upload began. If the tenant has got that blob meanwhile, the upload
- * is removed, and the answer is `known`. The answer `gone` means that the upload was removed before.
+ * Ends an upload whose pieces have the digest that was stated at its beginning. `known`: the tenant has meanwhile got the same
+ * blob, so the upload is removed. `gone`: the upload had already been removed.
  */
 export async function completeUpload(
   db: StoreDatabase,
@@ -216,7 +216,7 @@ export async function completeUpload(
 /** How many pieces one transaction removes: freeing the pages of 64 MiB takes as long as fifty commits. */
 const droppedPiecesMax = 8;
 
-/** Removes a part of an upload that will not be completed, its last pieces first. Returns true once no piece is left. */
+/** Removes part of an upload that will not be completed, beginning with the last pieces. Returns true once no piece is left. */
 export async function dropUpload(db: StoreDatabase, key: UploadKey): Promise<boolean> {
   if ((await selectUpload.first(db, key)) === null) return true;
   const from = ((await selectLastPiece.first(db, key))?.position ?? 0) + 1 - droppedPiecesMax;
@@ -251,7 +251,7 @@ export function nameBlob(db: StoreDatabase, { tenant, job_id }: JobKey, blob_id:
   insertName.send(db, { tenant, job_id, blob_id });
 }
 
-/** Removes uploads, so that nobody can name them from now on. Those that a job or a grading under way names are kept. */
+/** Removes uploads, so that nobody can name them from now on. Uploads named by a job or a grading that has not ended are kept. */
 export function dropUploads(db: StoreDatabase, tenant: string, digests: readonly string[]): void {
   deleteUnneeded.sendEach(
     db,
@@ -259,7 +259,7 @@ export function dropUploads(db: StoreDatabase, tenant: string, digests: readonly
   );
 }
 
-/** Removes blobs that nobody uses, those used longest ago first. Returns how many; 0 means that no such blob is left. */
+/** Removes blobs that nobody uses, least recently used first. Returns how many; 0 means that no such blob is left. */
 export async function removeUnusedBlobs(db: StoreDatabase, unused: UnusedBlobs): Promise<number> {
   const { unusedSince, begunBefore } = unused;
   const latest = [unusedSince, begunBefore].toSorted().at(-1) ?? unusedSince;

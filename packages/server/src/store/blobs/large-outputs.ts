@@ -1,7 +1,7 @@
 /**
- * Large outputs of jobs. Room for them is reserved in the transaction that accepts the job, as uploads that never become whole
- * by themselves. Their pieces are stored before the end of the job, and its terminal transaction makes them blobs, under
- * the name of a copy of an output. So jobs that name such an output need no other copy, and equal outputs share one blob.
+ * Large outputs of jobs. The transaction that accepts a job reserves room for them, as uploads that never become whole by
+ * themselves. Their pieces are stored before the job ends. The job's terminal transaction turns them into blobs with the names of
+ * copies of outputs. So jobs that name such an output need no other copy, and equal outputs share one blob.
  */
 import type { ArtifactRecord, StoredLargeOutputs } from '@vouchbox/protocol';
 import { sql } from 'kysely';
@@ -50,7 +50,7 @@ const selectBlob = prepared((db, key: BlobKey) =>
     .limit(1),
 );
 
-/** Reserves room for the large outputs of a job that is accepted; part of that transaction. */
+/** Reserves room for the large outputs of a job; part of the transaction that accepts the job. */
 export function reserveRoom(
   db: StoreDatabase,
   key: JobKey,
@@ -66,7 +66,7 @@ export function reserveRoom(
   }
 }
 
-/** Turns the large outputs of a job into blobs, and frees the rest of its room; part of the terminal transaction. */
+/** Turns a job's large outputs into blobs, and frees the rest of the job's room; part of the terminal transaction. */
 export async function storeLargeOutputs(
   db: StoreDatabase,
   { tenant, job_id }: JobKey,
@@ -102,7 +102,7 @@ export async function largeOutputs(db: StoreDatabase, key: JobKey): Promise<read
   );
 }
 
-/** The blob of a large output of some job of the tenant; null if no job has such an output. */
+/** The blob of a large output, if one of the tenant's jobs has it; otherwise null. */
 export function largeOutputBlob(db: StoreDatabase, key: BlobKey): Promise<StoredBlobRow | null> {
   return selectBlob.first(db, key);
 }

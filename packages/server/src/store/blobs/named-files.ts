@@ -1,6 +1,6 @@
 /**
- * The files of a submission by their content, however they were sent. A file that names a blob has the size and the digest that
- * it would have inline, so receipts and idempotency keys do not tell an uploaded file from an inline one.
+ * A submission's files by their content, however they were sent. A file that names a blob has the same size and digest as if it
+ * were inline. So to receipts and idempotency keys, uploaded and inline files are the same.
  */
 import { Buffer, isUtf8 } from 'node:buffer';
 import { sha256Hex } from '@vouchbox/evidence';
@@ -11,10 +11,10 @@ import type { StoreDatabase } from '../schema.ts';
 import { blob, blobPiece, useBlob } from './blobs.ts';
 import { blobNameOf, blobsNamed, digestOf, isNamed, type NamedFile } from './blobs-named.ts';
 
-/** The blobs that a submission names, by their keys. */
+/** The blobs that a submission names, keyed by the names that `blobsNamed` returns. */
 export type NamedBlobs = ReadonlyMap<string, StoredBlobRow>;
 
-/** The blobs that a submission names, which count as used from now on; null if the tenant lacks one of them. */
+/** Finds the blobs that a submission names, and counts them as used now. Null if the tenant lacks one of them. */
 export async function usedBlobs(
   db: StoreDatabase,
   { tenant, files, at }: { readonly tenant: string; readonly files: readonly StoredFile[]; readonly at: string },
@@ -42,8 +42,8 @@ export function inputArtifact(file: StoredFile, blobs: NamedBlobs): ArtifactReco
 }
 
 /**
- * The files of a submission in the one form that equal contents share: inline if all of them could have been sent inline, else
- * all by their digests. Null if the tenant lacks a blob.
+ * A submission's files in a form that depends only on their contents: all inline if all could have been sent inline, and
+ * otherwise all by digest. Null if the tenant lacks a blob.
  */
 export async function filesByContent(
   db: StoreDatabase,
@@ -63,7 +63,7 @@ export async function filesByContent(
   return inline;
 }
 
-/** The files of a specification by their digests alone, for which no blob is read. */
+/** A specification's files by their digests alone. No blob is read. */
 export function filesByDigest(files: readonly StoredFile[]): readonly StoredFile[] {
   return files.map((file) => ({ path: file.path, blob: isNamed(file) ? file.blob : `sha256:${contentDigest(file)}` }));
 }
@@ -78,7 +78,7 @@ function fitInline(records: readonly ArtifactRecord[]): boolean {
 }
 
 type Stdin = Pick<RequestedSpec, 'stdin' | 'named_stdin'>;
-/** Standard input in the one form that equal inputs share: its text, or its digest, written as for a file. */
+/** Standard input in a form that depends only on its content: its text, or its digest written as for a file. */
 type StdinForm = { readonly form: string | Pick<UploadedFile, 'blob'> | null };
 
 /** Standard input by its content: its text if the input could have been sent as text. */
@@ -93,7 +93,7 @@ export async function stdinByContent(
   return { form: bytes !== null && isUtf8(bytes) ? bytes.toString() : { blob: named.blob } };
 }
 
-/** Standard input by its digest, for which no blob is read. */
+/** Standard input by its digest. No blob is read. */
 export function stdinByDigest({ stdin, named_stdin: named }: Stdin): StdinForm {
   if (named !== undefined) return { form: { blob: named.blob } };
   return { form: stdin === null ? null : { blob: `sha256:${sha256Hex(stdin)}` } };

@@ -1,11 +1,11 @@
-/** The rows of a table as both kinds of store give them, and a digest over them. */
+/** The rows of a table in a form that both kinds of store share, and a digest over them. */
 import { createHash, type Hash } from 'node:crypto';
 
 export interface CopiedTable {
   readonly name: string;
   /** The names of the columns in alphabetical order, which is the same on both sides. */
   readonly columns: readonly string[];
-  /** The columns of the primary key. Rows are read in the order of this key, which is the order of bytes on both sides. */
+  /** The columns of the primary key. Rows are read in the order of this key. Both sides compare it by bytes. */
   readonly key: readonly string[];
 }
 
@@ -19,18 +19,18 @@ export interface TableSum {
   readonly sha256: string;
 }
 
-/** Quotes names, which came from the databases themselves. */
+/** Quotes names that came from the databases themselves. */
 export function quoted(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(', ');
 }
 
-/** A table, and the name of one of its columns or of a table to which it refers. */
+/** A table, with the name of one of its columns, or of a table to which it refers. */
 export interface NameOfTable {
   readonly table_name: string;
   readonly name: string;
 }
 
-/** The names of each table, in the order of the rows. */
+/** The names that belong to each table, in the order of the rows. */
 export function namesByTable(rows: readonly NameOfTable[]): Map<string, string[]> {
   const tables = Map.groupBy(rows, ({ table_name }) => table_name);
   return new Map(Array.from(tables, ([table, named]) => [table, named.map(({ name }) => name)]));
@@ -41,7 +41,7 @@ export function sizeOf(row: CopiedRow): number {
   return row.reduce<number>((sum, value) => sum + (value === null || typeof value === 'number' ? 8 : value.length), 0);
 }
 
-/** Sums rows one after another. Each value follows its type and its length, so no two different tables have the same sum. */
+/** Sums rows one by one. The type and length of each value go before it, so no two different tables have the same sum. */
 export class RowSum {
   readonly #hash: Hash = createHash('sha256');
   #rows = 0;

@@ -1,4 +1,4 @@
-/** A store that moves from its SQLite file to PostgreSQL: everything of it, to the byte, or nothing. */
+/** Moving a store from its SQLite file to PostgreSQL copies everything, to the byte, or nothing. */
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { openStore } from '../open-store.ts';
@@ -19,7 +19,7 @@ import {
 } from '../store.fixture.ts';
 import { type CopyProgress, copyToPostgres } from './copy-to-postgres.ts';
 
-/** PostgreSQL needs another spelling for U+0000 and U+0001; the other characters sort differently in some collations. */
+/** PostgreSQL stores U+0000 and U+0001 in another form; the other characters sort differently in some collations. */
 const STRANGE = 'a\u0000b\u0001c\u0001\u0001 é 😀 Z';
 
 let source: TestStore;
@@ -133,7 +133,7 @@ describe('a copy to PostgreSQL', () => {
       expect(told.findLast((progress) => progress.table === table)).toEqual({ table, rows, copied: rows });
   });
 
-  test('has the same bytes of receipts, envelopes, files, events and unusual texts', async () => {
+  test('has the same receipts, envelopes, files, events and unusual texts, to the byte', async () => {
     const queries = [
       'select receipt_json, receipt_sha256 from receipts order by job_id',
       'select envelope, result_artifact from attestations order by job_id',
@@ -156,7 +156,7 @@ describe('a copy to PostgreSQL', () => {
       expect((await onTarget<Record<string, unknown>>(sql)).map(comparable)).toEqual(before[index]);
   });
 
-  test('gives the same details of jobs, and the same job for a repeated idempotency key', async () => {
+  test('returns the same details of jobs, and the same job for a repeated idempotency key', async () => {
     await using before = await openStore({ dataDir: source.directory });
     const detail = await before.jobDetail(ended);
     const records = await before.terminalRecords({ keys: [ended], bytesMax: 1 });
@@ -165,7 +165,7 @@ describe('a copy to PostgreSQL', () => {
     await copy();
     await using after = await openStore({ dataDir: source.directory, databaseUrl: target });
     expect(String(await after.jobDetail(ended))).toBe(String(detail));
-    // All parts of a statement are the same, so whoever signs the job signs the same bytes.
+    // All parts of a statement are the same, so every signer signs the same bytes.
     expect(await after.terminalRecords({ keys: [ended], bytesMax: 1 })).toEqual(records);
     const again = await after.admit(
       admission({ ...newKey(), idempotency: { key: 'once', spec_sha256: 'a'.repeat(64) } }),
@@ -191,7 +191,7 @@ describe('nothing is copied', () => {
     expect(await rows()).toHaveLength(1);
   });
 
-  test('a source that a service holds is not copied', async () => {
+  test('a source that a service is using is not copied', async () => {
     await using _store = await openStore({ dataDir: source.directory });
     await expect(copy()).rejects.toMatchObject({ code: 'locked' });
   });
@@ -210,7 +210,7 @@ describe('nothing is copied', () => {
     expect(await rows()).toEqual([]);
   });
 
-  test('a copy stores nothing if a byte arrives changed', async () => {
+  test('a copy stores nothing if a byte is changed on the way', async () => {
     await refuseIn('receipts', `new.receipt_json = replace(new.receipt_json, 'succeeded', 'succeedeD'); return new`);
     await expect(copy()).rejects.toThrow('the copy of the table receipts differs');
     expect(await rows()).toEqual([]);

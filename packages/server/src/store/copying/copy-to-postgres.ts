@@ -1,7 +1,7 @@
 /**
- * Copies a whole store from its SQLite file to PostgreSQL, for a service that does not run. Afterwards PostgreSQL has
- * either everything, compared by digests, or nothing. The names of the tables are read from the databases, so a table
- * that is added to the schema is copied, too.
+ * Copies a whole store from its SQLite file to PostgreSQL, while the service does not run. Afterwards PostgreSQL has either
+ * everything, as compared by digests, or nothing. The names of the tables are read from the databases, so any table that the
+ * schema gains is copied, too.
  */
 import { existsSync } from 'node:fs';
 import { databasePath, type OpenStoreOptions, openStore } from '../open-store.ts';
@@ -11,7 +11,7 @@ import { type CopiedRow, type CopiedTable, sizeOf, type TableSum } from './copie
 import { PostgresTarget } from './postgres-target.ts';
 import { SqliteSource } from './sqlite-source.ts';
 
-/** How far a copy is: rows of one table. */
+/** How far a copy has come, in rows of one table. */
 export interface CopyProgress {
   readonly table: string;
   readonly copied: number;
@@ -32,7 +32,7 @@ export interface CopiedSum extends TableSum {
 /**
  * Copies the store. The source is first brought to this program's schema, as at a service's start, and stays locked to the end.
  *
- * @throws StoreError in one line that quotes no URL; nothing was copied then
+ * @throws StoreError with a one-line message that quotes no URL; nothing has been copied then
  */
 export async function copyToPostgres({ target, onProgress = () => {}, ...where }: CopyOptions): Promise<CopiedSum[]> {
   const path = sourcePath(where);

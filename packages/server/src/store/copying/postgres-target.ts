@@ -1,4 +1,4 @@
-/** Writes tables into an empty store on PostgreSQL, all in one transaction, and reads them again before its commit. */
+/** Writes tables into an empty store on PostgreSQL, all in one transaction, and reads them back before the commit. */
 import type { Session } from '../postgres/connection.ts';
 import { WritingSession } from '../postgres/writing-session.ts';
 import { StoreError } from '../store-error.ts';
@@ -13,7 +13,7 @@ import {
   type TableSum,
 } from './copied-rows.ts';
 
-/** The most rows of one batch. After each batch, which is also bounded in bytes, the copy waits for the database. */
+/** The most rows and bytes of one batch. After each batch, the copy waits for the database. */
 const batchRowsMax = 1000;
 const batchBytesMax = 8 * 1024 * 1024;
 
@@ -41,7 +41,7 @@ export class PostgresTarget implements AsyncDisposable {
     this.#session = session;
   }
 
-  /** Takes hold of the store and makes its tables. @throws StoreError, for example if a service uses the store */
+  /** Takes hold of the store and makes its tables. @throws StoreError, for example if a service is using the store */
   static async open(url: string): Promise<PostgresTarget> {
     const writing = await WritingSession.open(url, {});
     return new PostgresTarget(writing, await writing.current());
@@ -50,7 +50,7 @@ export class PostgresTarget implements AsyncDisposable {
   /**
    * The tables to copy, each before those that refer to it.
    *
-   * @throws StoreError if the target lacks a table of the source, or if a table has other columns than in the source
+   * @throws StoreError if the target lacks one of the source's tables, or if a table's columns differ
    */
   async tables(source: ReadonlyMap<string, readonly string[]>): Promise<CopiedTable[]> {
     const [columns, keys, references] = [
@@ -80,7 +80,7 @@ export class PostgresTarget implements AsyncDisposable {
     this.#session.begin('isolation level read committed');
   }
 
-  /** Sends the rows, and waits after each batch. `onRows` gets the number of written rows. */
+  /** Sends the rows, and waits after each batch. `onRows` gets the number of rows in the batch. */
   async write(table: CopiedTable, rows: Iterable<CopiedRow>, onRows: (count: number) => void): Promise<TableSum> {
     const places = table.columns.map((_, index) => `$${index + 1}`).join(', ');
     const sql = `insert into "${table.name}" (${quoted(table.columns)}) values (${places})`;
@@ -101,7 +101,7 @@ export class PostgresTarget implements AsyncDisposable {
     return sum.sum();
   }
 
-  /** Reads a table back as it will be stored. `rowBytes` is how large a row may be. */
+  /** Reads a table back as it will be stored. `rowBytes` is the size of the largest row. */
   async sum({ name, columns, key }: CopiedTable, rowBytes: number): Promise<TableSum> {
     const sum = new RowSum();
     const select = `select ${quoted(columns)} from "${name}" order by ${quoted(key)}`;

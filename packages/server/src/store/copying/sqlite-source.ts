@@ -2,7 +2,7 @@
 import { openDatabase } from '../sqlite/database.ts';
 import { type CopiedRow, type CopiedTable, type NameOfTable, namesByTable, quoted } from './copied-rows.ts';
 
-/** Tables with the store's columns, by name. Tables that only this kind of store has, such as its migrations, are left out. */
+/** The store's tables and columns, by name. Tables that only SQLite stores have, such as the schema history, are left out. */
 const COLUMNS = `
   select t.name as table_name, c.name as name from pragma_table_list as t, pragma_table_info(t.name) as c
   where t.schema = 'main' and t.type = 'table' and t.name not like 'sqlite\\_%' escape '\\' and t.name not like 'schema\\_history%' escape '\\'
@@ -17,7 +17,7 @@ export class SqliteSource implements Disposable {
     this.#database.exec('begin');
   }
 
-  /** The columns of each table, both in the order of their names. */
+  /** The columns of each table. Tables and columns are in the order of their names. */
   columns(): Map<string, string[]> {
     return namesByTable(this.#database.prepare(COLUMNS).all() as unknown as NameOfTable[]);
   }

@@ -43,7 +43,7 @@ test('ended jobs wait for their attestations in the order in which they ended', 
   expect(await dueIds(100, 2)).toEqual([early.job_id, middle.job_id]);
 });
 
-test('a job without an attempt is due at once, even if the clock was set back after its end', async () => {
+test('a job that nobody tried to attest is due at once, even if the clock was set back after its end', async () => {
   const key = await endedJob(90);
   expect(await dueIds(0)).toEqual([key.job_id]);
 });
@@ -121,7 +121,7 @@ test('storing an attestation throws if it is of another receipt or has a wrong s
   await expect(storeAttestation(db, wrong)).rejects.toThrow(/envelope/);
 });
 
-test('a withdrawn attestation is not available and its job waits again', async () => {
+test('a withdrawn attestation is no longer available, and its job waits again', async () => {
   const key = await endedJob();
   await storeAttestation(db, await attestationInput(key));
   expect(await withdrawAttestation(db, { ...key, error: 'damaged', at: at(70) })).toBe(true);

@@ -1,6 +1,6 @@
 /**
- * Evidence that waits for its signature, and signed evidence: every terminal job is either in the outbox or attested.
- * Bytes are stored once and served as stored. Spec § States and transitions 3.
+ * Evidence that waits for its signature, and signed evidence. Every terminal job is either in the outbox or attested. Bytes are
+ * stored once and served as stored. Spec § States and transitions 3.
  */
 import assert from 'node:assert';
 import { sha256Hex } from '@vouchbox/evidence';
@@ -20,7 +20,7 @@ const selectDue = prepared((db, { now, limit }: { now: string; limit: number }) 
     .selectFrom('attestation_outbox')
     .select(['tenant', 'job_id', 'created_at', 'attempts'])
     .where('due_at', 'is not', null)
-    // A job without an attempt is always due: the clock may have been set back since the end of the job.
+    // A job that nobody tried to attest is always due: the clock may have been set back since the job ended.
     .where((entry) => entry.or([entry('attempts', '=', sql.lit(0)), entry('due_at', '<=', now)]))
     .orderBy('due_at')
     .limit(limit),
@@ -107,7 +107,7 @@ export function outbox(db: StoreDatabase, due: { now: string; limit: number }): 
 }
 
 /**
- * Postpones an attestation until `due_at`, because of `error`. A null `due_at` postpones it until `resumeAttestations`. False if
+ * Postpones an attestation until `due_at` because of `error`; if `due_at` is null, until `resumeAttestations`. Returns false if
  * the job is not in the outbox.
  */
 export async function postponeAttestation(
@@ -123,8 +123,8 @@ export function resumeAttestations(db: StoreDatabase, at: string): Promise<numbe
 }
 
 /**
- * Stores an attestation and takes its job out of the outbox. False if the job is not in the outbox: then nothing changes. The
- * attestation must be of the stored receipt; an attestation of another receipt is a bug.
+ * Stores an attestation and takes its job out of the outbox. If the job is not in the outbox, nothing changes, and the answer is
+ * false. The attestation must be of the stored receipt; an attestation of another receipt is a bug.
  */
 export async function storeAttestation(db: StoreDatabase, input: AttestationInput): Promise<boolean> {
   const [waiting, receipt] = await Promise.all([leaveOutbox.run(db, input), selectReceiptDigest.first(db, input)]);
@@ -150,8 +150,8 @@ export async function withdrawAttestation(
 }
 
 /**
- * The stored envelope, and the result artifact or the object that holds it if `part` asks for it; null if this tenant has no such
- * job with an attestation. Digests are computed here, on the reader's thread, because a result may have 16 MiB.
+ * The stored envelope. If `part` is the result artifact, also the artifact or the object that holds it. Null if this tenant has
+ * no such attested job. Digests are computed here, on the reader's thread, because a result may have 16 MiB.
  */
 export async function attestation(
   db: StoreDatabase,
@@ -174,7 +174,7 @@ export async function attestation(
   return { row, envelope, result_artifact, object, isIntact };
 }
 
-/** The signed result from stored bytes that were read from an object; null if they are not the signed result. */
+/** Makes the signed result from stored bytes that an object held; null if they are not the signed result. */
 export async function resultOf(
   _db: StoreDatabase,
   { stored, row }: { readonly stored: Uint8Array; readonly row: AttestationRow },

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => testStore[Symbol.asyncDispose]());
 
-/** The stored receipt, after checking that it is sealed, canonical and of the contract's shape. */
+/** The stored receipt, after a check that it is sealed, is canonical and has the contract's shape. */
 async function receiptOf(store: Store, key: JobKey): Promise<Receipt> {
   const job = await store.job(key);
   const receipt = JSON.parse(job?.receipt_json ?? 'null') as Receipt;
@@ -54,7 +54,7 @@ test('the outcome, the receipt, the last event and the outbox row of a job are s
   });
 });
 
-test('the receipt covers the retained output joined by one LF, without a trailing one (Spec § Receipt, output)', {
+test('the receipt covers the retained output, joined by single LFs without a trailing one (Spec § Receipt, output)', {
   tags: ['Receipt-13'],
 }, async () => {
   const { store } = testStore;
@@ -179,7 +179,7 @@ test('a queued job whose cell never became ready ends with what was observed of 
   expect(kinds).toEqual(['queued', 'finished']);
 });
 
-test('artifacts come back byte for byte, in their order, and are named in the receipt', async () => {
+test('artifacts come back byte for byte, in order, and are named in the receipt', async () => {
   const { store } = testStore;
   const key = await runJob(store);
   const bytes = crypto.getRandomValues(new Uint8Array(65_536));
@@ -239,7 +239,7 @@ test('an ended job stays unchanged', async () => {
   expect(await store.job(key)).toEqual(before);
 });
 
-test('an unknown job and a foreign one cannot be finished or started', async () => {
+test('an unknown job and the job of another tenant cannot be finished or started', async () => {
   const { store } = testStore;
   const key = await admitJob(store);
   const foreign = { ...key, tenant: 'other' };
@@ -275,7 +275,7 @@ test('the receipt covers output that is stored as a packed run of records', {
   );
   await store.finish(finishOf(key));
   const { event_chain, output } = await receiptOf(store, key);
-  // The events are `queued`, `started`, the lines and `finished`.
+  // The events are `queued`, `started`, one for each line, and `finished`.
   expect(event_chain).toMatchObject({ count: 43, complete: true });
   const text = lines.join('\n');
   expect(output).toMatchObject({ stdout_bytes: text.length, stdout_sha256: sha256Hex(text) });

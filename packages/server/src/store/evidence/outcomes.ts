@@ -1,6 +1,6 @@
 /**
- * The terminal transaction: a job's last events, artifacts, status, receipt and outbox row, all or none. After it has
- * committed, only an attestation is ever added. Spec § States and transitions.
+ * The terminal transaction: a job's last events, artifacts, status, receipt and outbox row, all or none. After its commit,
+ * nothing but an attestation is ever added. Spec § States and transitions.
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -100,7 +100,7 @@ export async function finish(db: StoreDatabase, input: PackedFinish): Promise<Fi
   const { json, receipt_sha256 } = sealReceipt(receipt);
   const { tenant, job_id, finished_at } = input;
   together(db, () => {
-    // The salt is drawn here and not when the job is signed, so that every signer of the job signs the same bytes.
+    // The salt is drawn here, not when the job is signed, so that every signer signs the same bytes.
     const salt = randomBytes(saltBytes).toString('hex');
     insertReceipt.send(db, {
       tenant,
@@ -123,8 +123,8 @@ export async function finish(db: StoreDatabase, input: PackedFinish): Promise<Fi
 }
 
 /**
- * The JSON text of a statement's members beside the receipt; null if there are none. They are those of `also`, the
- * output of a canary, whose readers get the statement without the result, and the evidence of calls of tools.
+ * The JSON text of the members that a statement has beside the receipt; null if it has none. They are the members of `also`, the
+ * output of a canary (its readers get the statement without the result), and the evidence of tool calls.
  */
 function alsoText(
   { tenant, also }: PackedFinish,

@@ -1,6 +1,6 @@
 /**
- * Which members a receipt has. A value that was not observed is left out or null, as the specification says, and never filled in:
- * a recovery receipt holds only the outcome, and a job that no executor took has no execution members. Spec § Receipt.
+ * Decides which members a receipt has. A value that was not observed is left out or null, as specified, and never made up. So a
+ * recovery receipt holds only the outcome, and a job that no executor took has no execution members. Spec § Receipt.
  */
 import { GENESIS_HASH, HASH_VERSION, type UnsealedReceipt } from '@vouchbox/evidence';
 import type { ArtifactRecord, EventChain, ObservedMembers, OutputEvidence } from '@vouchbox/protocol';
@@ -10,11 +10,11 @@ import type { SubmissionEvidence } from '../jobs/submission-evidence.ts';
 import type { PackedFinish } from '../records/inputs.ts';
 import type { ExecutionRecord } from '../records/rows.ts';
 
-/** What the terminal transaction knows about a job when everything but its receipt is stored. */
+/** What the terminal transaction knows about a job once everything but the receipt is stored. */
 export interface TerminalFacts {
   readonly created_at: string;
   readonly started_at: string | null;
-  /** The evidence of the submission. Null if the row was migrated after its job had started. */
+  /** The submission's evidence. Null if the row was migrated after its job had started. */
   readonly submission: SubmissionEvidence | null;
   readonly event_chain: EventChain;
   readonly truncated: boolean;
@@ -22,10 +22,10 @@ export interface TerminalFacts {
   readonly output: OutputEvidence;
 }
 
-/** Counts over the stored events of a job, in the terminal transaction. */
+/** Counts of a job's stored events, taken in the terminal transaction. */
 export interface StoredEventCounts {
   readonly stored: number;
-  /** How many events of this hash version carry their digest. */
+  /** How many events carry a digest of this hash version. */
   readonly hashed: number;
 }
 
@@ -76,7 +76,7 @@ function recordMembers(input: PackedFinish, { submission, truncated, output }: T
   };
 }
 
-/** What a receipt says of a file. */
+/** What a receipt says about a file. */
 export function recordOf({ path, size_bytes, sha256 }: ArtifactRecord): ArtifactRecord {
   return { path, size_bytes, sha256 };
 }
@@ -92,7 +92,7 @@ function executionMembers({ execution, usage, programUsage, output }: PackedFini
   };
 }
 
-/** Exactly the members of the contract, without any others that the record may have. */
+/** Only the members that the contract names; the record may have others. */
 function observedMembers(execution: ExecutionRecord): ObservedMembers {
   return Object.fromEntries(OBSERVED_MEMBERS.map((name) => [name, execution[name]])) as ObservedMembers;
 }

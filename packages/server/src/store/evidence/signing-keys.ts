@@ -1,6 +1,6 @@
 /**
- * The keys with which the nodes of a shared store sign: their public halves, and which of them a living node uses. The
- * private half is never in the store. Only on PostgreSQL.
+ * The public halves of the keys that the nodes of a shared store sign with, and which of them a living node uses. Private halves
+ * are never in the store. Only on PostgreSQL.
  */
 import { sql } from 'kysely';
 import { insertNew, selectBy, updateBy } from '../by-column.ts';
@@ -12,7 +12,7 @@ export type RegisteredKey = Readonly<Omit<SigningKeyTable, 'since'>>;
 
 const insertKey = insertNew('signing_keys', ['key_id', 'public_key_pem']);
 
-/** Stores a retired key as older than all stored keys, so that the last key stays the one that signs. */
+/** Stores a retired key as older than all stored keys, so that the newest key is still the one that signs. */
 const insertRetired = insertNew('signing_keys', ['key_id', 'public_key_pem'], {
   since: sql<string>`coalesce((select min(since) from signing_keys), now()) - interval '1 millisecond'`,
 });
@@ -32,7 +32,7 @@ const selectOthers = prepared((db, { key_id, node }: { key_id: string; node: num
 
 const selectKeys = selectBy('signing_keys', [], ['key_id', 'public_key_pem'], { orderBy: 'since' });
 
-/** The key of a node, and the retired keys that it knows. */
+/** A node's key, and the retired keys that the node knows. */
 export interface KeyRegistration extends RegisteredKey {
   readonly isRotation: boolean;
   /** The public halves of the keys that signed before this key, oldest first. */
@@ -40,9 +40,9 @@ export interface KeyRegistration extends RegisteredKey {
 }
 
 /**
- * Records which key this node signs with. If a living node signs with a key that this node does not replace, that key
- * is returned and nothing is stored. A rotation replaces only the key of this node. Every node can then check what
- * retired keys signed, for example before the store had several nodes.
+ * Records which key this node signs with. If a living node signs with a key that this node does not replace, that key is returned
+ * and nothing is stored. A rotation replaces only the key of this node. Afterwards, every node can check what the retired keys
+ * signed, for example before the store had several nodes.
  */
 export async function registerKey(
   db: StoreDatabase,
@@ -59,8 +59,8 @@ export async function registerKey(
 }
 
 /**
- * A living node's key that this node does not replace; null if there is none. The last key of a node counts until the
- * node signs with its next one: after a rotation, another node may start first. A replaced key replaces no other key.
+ * A living node's key that this node's key does not replace; null if there is none. A node's last key counts until the node signs
+ * with its next key, because another node may start first after a rotation. A replaced key replaces no other key.
  */
 async function foreignKey(
   db: StoreDatabase,
@@ -76,7 +76,7 @@ async function foreignKey(
   return others.find((other) => !isReplaced(other)) ?? null;
 }
 
-/** The public halves of all keys that a node of this store ever signed with, oldest first. */
+/** The public halves of all keys with which nodes of this store ever signed, oldest first. */
 export function registeredKeys(db: StoreDatabase): Promise<readonly RegisteredKey[]> {
   return selectKeys.all(db, {});
 }

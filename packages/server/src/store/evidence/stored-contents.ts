@@ -1,4 +1,4 @@
-/** The stored history of a job once its last event is stored, read back for the receipt and the result. */
+/** Once a job's last event is stored, reads the history back for the receipt and the result. */
 import { HASH_VERSION, resultPartOf, type StreamTexts, Transcript } from '@vouchbox/evidence';
 import type { OutputRecord, StreamName, Violation } from '@vouchbox/protocol';
 import { outputText } from '@vouchbox/protocol/vocabulary';
@@ -14,7 +14,7 @@ import type { StoredEventCounts } from './receipts.ts';
 export interface StoredContents extends EndedContents {
   readonly counts: StoredEventCounts;
   readonly isTruncated: boolean;
-  /** The output that the evidence of a receipt covers. */
+  /** The output that the receipt's evidence covers. */
   readonly output: Readonly<Record<StreamName, StreamTexts>>;
   /** The transcript of a job with tools. */
   readonly transcript: Transcript;

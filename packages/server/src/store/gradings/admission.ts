@@ -1,4 +1,4 @@
-/** The transaction that accepts a grading: bounds, key, programs, tests and the blobs that they name, all or none. */
+/** The transaction that accepts a grading: bounds, key, programs, tests and the blobs that these name, all or none. */
 import { canonicalJson, sha256Hex } from '@vouchbox/evidence';
 import { blob, dropUploads } from '../blobs/blobs.ts';
 import { heldNameOf } from '../blobs/blobs-named.ts';
@@ -30,7 +30,7 @@ const insertProgram = insertOf('grading_programs', [...GRADING, 'position', 'sta
 const insertTest = insertOf('grading_tests', [...GRADING, 'position', 'head', 'content']);
 const insertBlob = insertNew('grading_blobs', [...GRADING, 'blob_id']);
 
-/** A grading that was accepted, now or before. */
+/** A grading that was accepted, now or earlier. */
 export type AcceptedGrading = Readonly<Pick<GradingTable, 'grading_id' | 'created_at'>>;
 
 export type GradingAdmitted =
@@ -80,7 +80,7 @@ async function earlierGrading(
   return spec_sha256 === idempotency.spec_sha256 ? { kind: 'replayed', grading } : { kind: 'key_reused' };
 }
 
-/** The blobs that the grading keeps; null if the tenant lacks one. */
+/** The blobs that the grading keeps; null if the tenant lacks one of them. */
 async function blobsOf(db: StoreDatabase, { tenant, blobs, held }: GradingAdmission): Promise<string[] | null> {
   const found: string[] = [];
   for (const sha256 of [...blobs, ...held.map(heldNameOf)]) {
@@ -91,12 +91,12 @@ async function blobsOf(db: StoreDatabase, { tenant, blobs, held }: GradingAdmiss
   return found;
 }
 
-/** The digest that two equal gradings share. A thread of the store computes it, because a grading may have many megabytes. */
+/** The digest of a grading; equal gradings have equal digests. Computed on a store thread: a grading may have many megabytes. */
 export async function gradingDigest(_db: StoreDatabase, grading: object): Promise<string> {
   return sha256Hex(canonicalJson(grading));
 }
 
-/** The grading that was made with a key, and its digest. */
+/** The grading that was made with an idempotency key, and the grading's digest. */
 export function findGradingByKey(
   db: StoreDatabase,
   asked: { readonly tenant: string; readonly key: string },

@@ -39,7 +39,7 @@ const graded = ({ grading_id }: GradingKey, name = 'test 0', attempt = 1) => ({
   attempt,
 });
 
-/** A job of a grading, queued. */
+/** A grading's job, queued. */
 async function madeJob(grading: GradingKey, name?: string): Promise<JobKey> {
   const job = newKey(grading.tenant);
   expect(await testStore.store.admit(admission({ ...job, graded: graded(grading, name) }))).toMatchObject({
@@ -113,7 +113,7 @@ test('the end of a job is reported to its grading once', async () => {
   expect(items.map(({ kind, data }) => data.name ?? kind).slice(0, 3)).toEqual(['test 0', 'judge', 'program']);
 });
 
-test('a grading counts as one job of the queue until it has ended, whatever the number of its jobs', async () => {
+test('a grading counts as one job in the queue until it has ended, however many jobs it has', async () => {
   const { store } = testStore;
   const tenant = freshTenant();
   const grading = gradingOf(tenant, { programs: [{ head: '{}', content: '{}' }] });
@@ -127,7 +127,7 @@ test('a grading counts as one job of the queue until it has ended, whatever the 
   expect(await store.admitGrading(gradingOf(tenant, { tenantQueueMax: 2 }))).toMatchObject({ kind: 'created' });
 });
 
-test('a node runs a bounded number of jobs of gradings, and prefers other jobs', async () => {
+test("a node runs a bounded number of gradings' jobs, and prefers other jobs", async () => {
   await using own = await TestStore.open();
   const { store } = own;
   const grading = gradingOf('acme');
@@ -150,7 +150,7 @@ test('a node runs a bounded number of jobs of gradings, and prefers other jobs',
   expect((await chosen(9)).jobs).toHaveLength(4);
 });
 
-test('uploads and jobs of a grading are kept until it has ended, and its rows are removed after the retention', {
+test('a grading keeps its uploads and jobs until it has ended, and its own rows are removed after the retention', {
   tags: ['Gradings-15'],
 }, async () => {
   await using own = await TestStore.open();

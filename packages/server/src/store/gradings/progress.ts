@@ -1,4 +1,4 @@
-/** The progress of a grading: the ends of its jobs and of its programs, its own end, and a request for that end. */
+/** The progress of a grading: records the ends of its jobs and programs, its own end, and a request to end it. */
 import { dropUploads } from '../blobs/blobs.ts';
 import { GRADING, hasKey, insertOf, selectBy, updateBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
@@ -79,7 +79,7 @@ function addEvent(
   insertEvent.send(db, { tenant, grading_id, seq, timestamp: at, kind, data: JSON.stringify(data) });
 }
 
-/** Asks for the end of a grading, which makes no more jobs from then on. */
+/** Requests the end of a grading. From then on, the grading makes no more jobs. */
 export async function requestGradingCancel(
   db: StoreDatabase,
   key: GradingKey,

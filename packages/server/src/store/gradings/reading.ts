@@ -108,7 +108,7 @@ function rowOf({ cancellation_requested, ...row }: Columns): GradingRow {
   return { ...row, cancellation_requested: cancellation_requested === 1 };
 }
 
-/** A grading with its programs as they were sent; null if the tenant has no such grading. */
+/** A grading, with its programs in the order in which they were sent; null if the tenant has no such grading. */
 export async function grading(
   db: StoreDatabase,
   key: GradingKey,
@@ -124,11 +124,11 @@ export async function grading(
 export interface GradingListInput {
   readonly tenant: string;
   readonly limit: number;
-  /** The grading after which the page begins, in the order newest first; null for the first page. */
+  /** The page begins after this grading, newest first; null for the first page. */
   readonly before: { readonly created_at: string; readonly grading_id: string } | null;
 }
 
-/** A text that sorts after all timestamps and all ids, which are ASCII. */
+/** A text that sorts after all timestamps and ids, since these are ASCII. */
 const LAST = '\u{10ffff}';
 
 /** A tenant's gradings, newest first. */
@@ -138,12 +138,12 @@ export async function gradings(db: StoreDatabase, input: GradingListInput): Prom
   return (await selectNewest.all(db, { tenant, limit, ...place })).map(rowOf);
 }
 
-/** Every tenant's gradings that have not ended, in the order in which they came. */
+/** The gradings of all tenants that have not ended, oldest first. */
 export async function runningGradings(db: StoreDatabase): Promise<readonly GradingRow[]> {
   return (await selectRunning.all(db, {})).map(rowOf);
 }
 
-/** The data for continuing a grading; null if there is no such grading. */
+/** What is needed to continue a grading; null if there is no such grading. */
 export async function gradingWork(db: StoreDatabase, key: GradingKey): Promise<GradingWork | null> {
   const found = await selectGrading.first(db, key);
   if (found === null) return null;

@@ -1,15 +1,15 @@
 /**
- * Bytes that are stored compressed if that saves room, as it does for most output of programs. Fewer bytes must then be synced,
- * moved into the database and read. The format is Zstandard, RFC 8878, at its fastest level.
+ * Compresses stored bytes if that saves room, as it does for most programs' output. Fewer bytes must then be synced, moved into
+ * the database and read. The format is Zstandard, RFC 8878, at its fastest level.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
-/** The least size to compress, in bytes. To compress a shorter text takes longer than to write it. */
+/** The least size to compress, in bytes. Compressing a shorter text takes longer than writing it. */
 const compressedBytesMin = 1024;
-/** How a compressed frame begins, RFC 8878 § 3.1.1. No JSON text begins so. */
+/** The first bytes of a compressed frame, RFC 8878 § 3.1.1. No JSON text begins with them. */
 const MAGIC = [0x28, 0xb5, 0x2f, 0xfd] as const;
 
-/** The size from which a frame is expanded in several pieces, because its stated size may be wrong. */
+/** The largest piece in which a frame is expanded; the frame's stated size may be wrong. */
 const pieceBytesMax = 2 ** 20;
 /** The smallest piece that Node accepts. */
 const pieceBytesMin = 64;
@@ -23,7 +23,7 @@ export function compressed(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuff
   return frame.length < bytes.length ? new Uint8Array(frame) : bytes;
 }
 
-/** The original of stored bytes. @throws Error if they are not a whole frame, or if it has more than `bytesMax` bytes. */
+/** The original bytes. @throws Error if the stored bytes are not a whole frame, or the original exceeds `bytesMax` bytes. */
 export function expanded(bytes: Uint8Array, bytesMax: number): Uint8Array {
   if (!isCompressed(bytes)) return bytes;
   // Expands into one piece with room to spare: Node would allocate another piece if the first were full.

@@ -15,7 +15,7 @@ async function history(store: Store, key: JobKey): Promise<readonly JobEvent[]> 
   return (await store.events({ key, after: 0, limit: 1000 }))?.events ?? [];
 }
 
-/** Recomputes every link from what a reader is served. */
+/** Recomputes every link of a chain from what a reader is given. */
 function expectChain(events: readonly JobEvent[]): void {
   let previous = GENESIS_HASH;
   for (const [index, event] of events.entries()) {
@@ -91,7 +91,7 @@ test('events are stored only for a running job', async () => {
   expect((await history(store, ended)).at(-1)?.kind).toBe('finished');
 });
 
-test('a lifecycle event cannot be appended, because only the transition of the job writes it', async () => {
+test('a lifecycle event cannot be appended, because only a transition of the job writes it', async () => {
   const { store } = testStore;
   const key = await runJob(store);
   const data = { status: 'failed', exit_code: 1, signal: null, terminal_reason: 'exited', duration_ms: 1 } as const;

@@ -76,7 +76,7 @@ export function insertEvents(db: StoreDatabase, { rows, runs }: LinkedEvents): v
   insertRun.sendEach(db, runs);
 }
 
-/** Links events to the tail of a job's chain, stores them and moves the tail. `also` can send changes with them. */
+/** Links events to the tail of a job's chain, stores them and moves the tail. `also` can send more changes. */
 export function extendChain(
   db: StoreDatabase,
   job: ChainedJob,
@@ -89,18 +89,18 @@ export function extendChain(
     moveTail.send(db, linked.tail);
     also(linked);
   });
-  // This changes the same row as the tail, so it is sent by itself.
+  // This changes the same row as moving the tail does, so it is sent by itself.
   if (linked.isTruncated) markTruncated.send(db, linked.tail);
   return linked;
 }
 
-/** Events for the followers of the job. Null if nobody follows, if there are many events, or if some are in runs. */
+/** Events to pass to the job's followers. Null if nobody follows, if there are too many events, or if some are in runs. */
 export function eventsToFollow({ rows, runs }: LinkedEvents, isFollowed: boolean): readonly StoredEvent[] | null {
   if (!isFollowed || runs.length > 0 || rows.length > followedMax) return null;
   return rows;
 }
 
-/** The messages about a change. They carry what the change added, if followers may get it without a read. */
+/** The messages about a change. They carry what the change added if it may be passed to followers without a read. */
 export function telling({ tells = [] }: Telling, linked: LinkedEvents, answer?: GivenAnswer): readonly Message[] {
   const { tenant, job_id } = linked.tail;
   const events = eventsToFollow(linked, true);
@@ -124,7 +124,7 @@ export async function append(db: StoreDatabase, input: AppendInput): Promise<App
   return { isStored: true, toFollow: eventsToFollow(linked, input.isFollowed ?? false), tells: telling(input, linked) };
 }
 
-/** Adds rows for the calls that the service did not refuse; part of the transaction that stores their events. */
+/** Adds a row for each call that the service did not refuse; part of the transaction that stores the calls' events. */
 function noteCalls(db: StoreDatabase, parts: readonly HistoryPart[], rows: readonly EventTable[]): void {
   const calls = parts.flatMap((part) => ('kind' in part && part.kind === 'tool_call' ? [part.data] : []));
   if (calls.length === 0) return;
@@ -148,7 +148,7 @@ export async function events(db: StoreDatabase, { key, after, limit }: EventsInp
   return { events: found, complete: isTerminal(job.status) && last >= job.chain_seq };
 }
 
-/** The events of a range. Throws on data that is not JSON. */
+/** The events in a range. Throws on data that is not JSON. */
 export async function storedEvents(db: StoreDatabase, range: HistoryRange, first?: StoredEvent[]): Promise<JobEvent[]> {
   const events: JobEvent[] = [];
   for await (const page of storedPages(db, range, first)) {

@@ -15,7 +15,7 @@ const lines = (count: number, text = 'a line') =>
 
 const recordsOfRun = (run: OutputRun) => [...eventsOfRun(run)].length;
 
-/** Output of both streams in turns, with texts of every kind, and records with and without an end of line. */
+/** Output from both streams in turn, with texts of every kind, and records with and without an end of line. */
 const MIXED: readonly EventBody[] = [
   ...output('stdout', 20, ...lines(20), { text: '' }, { text: 'prompt> ', partial: true }),
   ...output('stderr', 20, { text: '"quoted" \\ \u0000\u001b\u2028 é 😀', partial: true }, { text: '\n' }),
@@ -36,7 +36,7 @@ describe('the recorded output of a program', () => {
     expect(eventsOf(parts)).toEqual(events);
   });
 
-  test('is joined from a run to the text that the program wrote', () => {
+  test('can be joined from a run into the text that the program wrote', () => {
     const [run] = partsOf(MIXED);
     if (run === undefined || !isOutputRun(run)) throw new Error('the records are in no run');
     for (const stream of ['stdout', 'stderr'] as const) {

@@ -1,7 +1,7 @@
 /**
- * Records of output that come together, as one value. A program that writes a mebibyte writes thousands of lines. As separate
- * values, each line would be cloned on its way to the writer's thread and have its own row in the store. In a run, each record
- * stays a separate event with its number, time and digest; only transport and storage are shared.
+ * Runs: output records that arrive together, joined into one value. A program that writes a mebibyte writes thousands of lines.
+ * As separate values, each line would be cloned on its way to the writer's thread, and have its own row in the store. In a run,
+ * each record is still a separate event with its number, time and digest; only transport and storage are shared.
  */
 import type { StreamTexts } from '@vouchbox/evidence';
 import type { EventBody, StreamName } from '@vouchbox/protocol';
@@ -12,10 +12,10 @@ export const STREAMS = ['stdout', 'stderr'] as const satisfies readonly StreamNa
 
 type OutputBody = Extract<EventBody, { kind: StreamName }>;
 
-/** The least number of records of a run. Fewer records with few characters stay separate events. */
+/** A run has at least this many records or characters. Less output stays separate events. */
 const runRecordsMin = 16;
 const runCharsMin = 8 * 1024;
-/** A run ends with the record that brings it to this many characters, because a run is read and compressed whole. */
+/** A run ends with the record that brings it to this many characters, since a run is compressed and read as a whole. */
 const runCharsMax = 64 * 1024;
 
 export function isOutputRun(part: HistoryPart): part is OutputRun {
@@ -47,7 +47,7 @@ export function partsOf(events: readonly EventBody[]): readonly HistoryPart[] {
   return parts;
 }
 
-/** The records of a run as events, the members of their data in canonical order. */
+/** The records of a run as events. The members of their data are in canonical order. */
 export function* eventsOfRun(run: OutputRun): Generator<OutputBody> {
   const ends: Record<StreamName, number> = { stdout: 0, stderr: 0 };
   for (const [kind, timestamp, lengths] of run.groups) {

@@ -1,12 +1,12 @@
 /**
- * A job's whole history as one byte array: the form in which it passes to the signer's thread. The array holds the heads of the
- * events as JSON, a line feed, and then the stored texts of their data one after the other. Nothing is parsed or checked here.
+ * A job's whole history as one byte array, to be sent to the signer's thread. The array holds the heads of the events as JSON, a
+ * line feed, and then the stored texts of the events' data, one after the other. Nothing is parsed or checked here.
  */
 import { EVENT_COLUMNS, type StoredEvent } from '../records/rows.ts';
 
 const [, ...HISTORY] = EVENT_COLUMNS;
 
-/** The packed columns of an event: all but the id of the job, which all events have in common. */
+/** The packed columns of an event: all but the job's id, which is the same for all events. */
 export const HISTORY_COLUMNS = HISTORY;
 
 /** The columns of one event. */

@@ -1,6 +1,6 @@
 /**
- * Reads a job's history in pages: rows of one event and runs of output, in their order. Runs are read only if the
- * numbers of the rows leave a gap, so a short job without runs costs one query.
+ * Reads a job's history in pages: rows with one event each, and runs of output, in order. Runs are read only where the rows'
+ * numbers leave a gap, so a short job without runs costs one query.
  */
 import type { JobEvent } from '@vouchbox/protocol';
 import { sql } from 'kysely';
@@ -20,7 +20,7 @@ export interface HistoryRange extends JobKey {
 /** One event, or a run, which may begin before the range and end after it. */
 export type StoredPart = StoredEvent | StoredRun;
 
-/** How many rows, or runs of up to 64 Ki characters, are read and held together. */
+/** How many rows, or runs of up to 64 Ki characters, are read and held in memory together. */
 const pageRows = 256;
 const pageRuns = 8;
 
@@ -46,7 +46,7 @@ const selectRuns = prepared((db, range: HistoryRange) =>
     .limit(sql.lit(pageRuns)),
 );
 
-/** Reads each page when it is requested. `first` has the rows of the first page, if they were read already. */
+/** Reads each page when it is requested. `first` has the rows of the first page if they have already been read. */
 export async function* storedPages(
   db: StoreDatabase,
   range: HistoryRange,

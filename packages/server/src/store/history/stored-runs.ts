@@ -1,6 +1,6 @@
 /**
- * Runs of output as they are stored: one row for each, with the digests of its events and their compressed texts. The
- * text of each event's data is made again when it is read, which is exact because RFC 8785 allows only one form.
+ * Runs of output as they are stored: one row for each run, with the digests and the compressed texts of its events. When a run is
+ * read, the text of each event's data is made again. It is exactly the same, because RFC 8785 allows only one form.
  */
 import { HASH_VERSION, linkEvents } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
@@ -75,7 +75,7 @@ export function* eventsOfStoredRun(job_id: string, stored: StoredRun): Generator
   }
 }
 
-/** Characters of the folded text of `stdout`. */
+/** How many characters the folded text of `stdout` has. */
 function foldedLength(groups: readonly OutputGroup[]): number {
   let length = 0;
   for (const [stream, , lengths] of groups) {

@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => testStore[Symbol.asyncDispose]());
 
 let tenants = 0;
-/** A tenant that no other test of this file has. */
+/** A tenant that no other test in this file has. */
 const freshTenant = () => `tenant-${++tenants}`;
 
 function keyed(key: string, spec_sha256: string, changes: Partial<AdmitInput> = {}): AdmitInput {
@@ -46,7 +46,7 @@ test('an accepted job is queued, with its whole specification and its `queued` e
   expect(page?.events).toMatchObject([{ seq: 1, kind: 'queued', data: { language, runtime, requirements, limits } }]);
 });
 
-test('a job that starts at once is running, with the observations of its cell', async () => {
+test('a job that starts at once is running, with what was observed of its cell', async () => {
   const { store } = testStore;
   const input = admission({ tenant: freshTenant(), start: { started_at: at(5), execution: EXECUTION } });
   expect((await store.admit(input)).kind).toBe('created');
@@ -56,7 +56,7 @@ test('a job that starts at once is running, with the observations of its cell', 
   expect(await store.currentJobs(input.tenant)).toMatchObject({ queued: 0, running: 1 });
 });
 
-test('accepting a job returns the id and the time of its acceptance', async () => {
+test('accepting a job returns its id and the time of acceptance', async () => {
   const { store } = testStore;
   const input = admission({ tenant: freshTenant() });
   const { job_id, created_at } = input;
@@ -132,7 +132,7 @@ describe('the number of a job among the jobs of its tenant', { tags: ['Artifact-
     expect(await numbers([other])).toEqual([1]);
   });
 
-  test('is not stored if the operator turned numbers off, but is still used up', async () => {
+  test('is not stored if the operator has turned numbers off, but is still used up', async () => {
     const tenant = freshTenant();
     const keys: JobKey[] = [];
     for (const isNumbered of [true, false, true]) keys.push(await admitJob(testStore.store, { tenant, isNumbered }));
@@ -146,7 +146,7 @@ describe('the number of a job among the jobs of its tenant', { tags: ['Artifact-
   });
 });
 
-test("a tenant's queue takes as many jobs as its limit, and not one more", async () => {
+test("a tenant's queue takes as many jobs as its limit allows, and no more", async () => {
   const { store } = testStore;
   const tenant = freshTenant();
   const bounded = () => store.admit(admission({ tenant, tenantQueueMax: 2 }));
@@ -156,7 +156,7 @@ test("a tenant's queue takes as many jobs as its limit, and not one more", async
   expect((await store.admit(admission({ tenant: freshTenant(), tenantQueueMax: 2 }))).kind).toBe('created');
 });
 
-test('the queue takes as many jobs as its limit, and a job that starts or ends makes room', async () => {
+test('the queue takes as many jobs as its limit allows, and a job that starts or ends makes room', async () => {
   await using own = await TestStore.open();
   const { store } = own;
   const bounded = () => store.admit(admission({ tenant: freshTenant(), queueMax: 2 }));

@@ -1,6 +1,6 @@
 /**
- * The transaction that accepts a job: bounds, idempotency key, row and first event, all or none. If a slot and a cell
- * are free for the job, it starts in the same transaction and never enters the queue.
+ * The transaction that accepts a job: bounds, idempotency key, row and first event, all or none. If a slot and a cell are free,
+ * the job starts in the same transaction and never enters the queue.
  */
 import { canonicalJson, GENESIS_HASH } from '@vouchbox/evidence';
 import type { EventBody, RequestedSpec } from '@vouchbox/protocol';
@@ -67,14 +67,14 @@ const insertJob = prepared((db, row: NewJob) =>
 );
 
 const insertLabel = insertOf('job_labels', ['tenant', 'label', 'created_at', 'job_id']);
-/** The promise of a job, which is signed later: see `log/promises.ts`. */
+/** Inserts a job's promise. It is signed later: see `log/promises.ts`. */
 const insertPromise = insertOf('job_promises', [...JOB, 'answer_by', 'due_at']);
 const insertSpec = insertOf('job_specs', [...JOB, 'execution', 'evidence', 'requested_spec', 'principal']);
 
 /**
- * Stores a queued job with its `queued` event and its idempotency key, or returns why the job is not accepted. With `start` the
- * job is stored as running, with both events, and never enters the queue. The key is looked up before any bound is checked, so a
- * repeated request is answered however full the queue is.
+ * Stores a queued job with its `queued` event and its idempotency key, or returns why the job is not accepted. With `start`, the
+ * job is stored as running, with the `started` event too, and never enters the queue. The key is looked up before any bound is
+ * checked, so a repeated request is answered however full the queue is.
  */
 export async function admit(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult> {
   const { graded } = input;
@@ -133,7 +133,7 @@ async function earlierAdmission(db: StoreDatabase, { tenant, idempotency }: Admi
   return { kind: 'replayed', job: earlier.job, peer: earlier.peer };
 }
 
-/** An earlier successful build of the same program. Any caller of the tenant gets it instead of a job; the key is not used up. */
+/** An earlier successful build of the same program. Any of the tenant's callers gets it instead of a job; no key is used up. */
 async function earlierBuild(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult | null> {
   const { tenant, build_sha256, graded } = input;
   const job_id = build_sha256 === undefined ? null : await madeBefore(db, { tenant, build_sha256 });
@@ -153,7 +153,7 @@ async function earlierOfGrading(
   return job === null ? { kind: 'grading_over' } : { kind: 'replayed', job, peer: null };
 }
 
-/** How many places of the queue are taken, by one tenant and by all: each waiting job takes one, and each grading takes one. */
+/** How many places in the queue one tenant and all tenants take: one for each waiting job and one for each grading. */
 export async function queuedPlaces(db: StoreDatabase, tenant: string): Promise<{ ofTenant: number; all: number }> {
   const [jobs, more] = await Promise.all([queuedCounts(db, tenant), gradingPlaces(db, tenant)]);
   return { ofTenant: jobs.ofTenant + more.ofTenant, all: jobs.all + more.all };
@@ -175,7 +175,7 @@ async function lackForOutputs(db: StoreDatabase, input: AdmitInput) {
 }
 
 interface Accepted extends Omit<AdmitInput, 'queueMax' | 'tenantQueueMax' | 'blobBytesMax'> {
-  /** Whether the job is an interactor: the pair waits under the id of the other job, the program. */
+  /** Whether the job is an interactor. The pair then waits under the id of the other job, the program. */
   readonly isInteractor?: boolean;
   /** Whether a step is the first of its session. */
   readonly beginsSession?: boolean;
@@ -226,12 +226,12 @@ function accept(db: StoreDatabase, input: Accepted, blobs: NamedBlobs): void {
   });
 }
 
-/** The row of a queued job. Each job of a pair may have as much memory as the larger of the two. */
+/** A queued job's row in the queue. For a pair, `mem_mb` is the larger of the two jobs' limits. */
 function queuedRow({ tenant, job_id, created_at, requested_spec: spec, interactor, graded }: Accepted): QueuedJob {
   const { language, runtime, limits } = spec;
   const row = { tenant, job_id, language, created_at, is_test: graded === undefined ? 0 : 1 };
   const pack = spec.product === undefined ? runtime : exactPack(spec.product.pack_digest);
-  // The mark hides the job from older nodes, which would run it without its session's state or its libraries.
+  // The mark hides the job from older nodes, which would run the job without its tools, its session's state or its libraries.
   const isOlder = spec.tools === undefined && spec.session === undefined && !hasLibraries(spec);
   const runtimeOrMark = isOlder ? pack : withTools(pack ?? anyPackOf(language));
   if (interactor === undefined) return { ...row, runtime: runtimeOrMark, mem_mb: limits.mem_mb };

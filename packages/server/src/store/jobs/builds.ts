@@ -1,5 +1,5 @@
 /**
- * Builds of programs: which products a job may start, and which build exists already for a program that is to be built. Both are
+ * Builds of programs: finds the product that a job may start, and an existing build of a program that is to be built. Both are
  * looked up within one tenant, so no job ever starts what another tenant built.
  */
 import { sha256Hex } from '@vouchbox/evidence';
@@ -13,7 +13,7 @@ import type { BuildTable, StoreDatabase } from '../schema.ts';
 import { submissionOfKey } from './inputs.ts';
 import type { SubmissionEvidence } from './submission-evidence.ts';
 
-/** Builds that succeeded and still have their product. */
+/** A build that succeeded and still has its product. */
 const selectBuild = prepared((db, key: JobKey) =>
   db
     .selectFrom('jobs')
@@ -36,7 +36,7 @@ export const recordBuild = prepared((db, { tenant, build_sha256, job_id }: Build
 );
 
 export interface ProductAsked extends JobKey, Pick<RequestedSpec, 'language' | 'runtime' | 'code'> {
-  /** The submission's key; null if it has none. A job accepted with this key before keeps the product it was accepted with. */
+  /** The submission's key; null if it has none. A job that this key has already made keeps the product it was accepted with. */
   readonly key: string | null;
 }
 
@@ -46,7 +46,7 @@ export interface BuiltProduct {
   readonly file: StoredFile;
 }
 
-/** The product of a build of this program; null if the job is not such a build. */
+/** The product of the job `job_id`, if that job is a build of this program; otherwise null. */
 export async function productOf(db: StoreDatabase, asked: ProductAsked): Promise<BuiltProduct | null> {
   const { tenant, job_id, language, runtime, code, key } = asked;
   const row = await selectBuild.first(db, { tenant, job_id });
@@ -70,7 +70,7 @@ async function productOfKey(
   return product?.job_id === job_id && file !== undefined ? { product, file } : null;
 }
 
-/** The build of this digest whose product is kept; null if there is none. */
+/** The latest build with this digest, if its product still exists; otherwise null. */
 export async function madeBefore(db: StoreDatabase, asked: Omit<BuildTable, 'job_id'>): Promise<string | null> {
   const found = await selectLatest.first(db, asked);
   if (found === null) return null;

@@ -1,8 +1,8 @@
 /**
- * Claims tell which node has taken which job, in a store that several nodes share. A node claims a queued job before it prepares
- * a cell for it, and claims a job that starts at once in the transaction that accepts the job. The end of a job removes its
- * claim. A claim of a node that no longer has a row has no effect: another node ends the job, or takes it from the queue. A store
- * for one process has no claims, and every function of this file does nothing there.
+ * Claims tell which node has taken which job, in a store that several nodes share. A node claims a queued job before preparing a
+ * cell for it. A job that starts at once is claimed in the transaction that accepts it. The end of a job removes its claim. The
+ * claim of a node that no longer has a row has no effect: another node ends the job, or takes it from the queue. A store for one
+ * process has no claims, and the functions that make or remove claims do nothing there.
  */
 import { sql } from 'kysely';
 import { deleteBy, hasIn, hasKey, insertOf, JOB, same, selectBy } from '../by-column.ts';
@@ -14,7 +14,7 @@ import { PAIR, PEER_IN_SPEC } from './pairs.ts';
 
 const insertClaim = insertOf('claims', [...JOB, 'node']);
 
-/** Claims a queued job without waiting: another transaction that has locked the job takes or cancels it. */
+/** Claims a queued job, but does not wait for a lock: a transaction that has locked the job is taking or cancelling it. */
 const claimQueued = prepared((db, asked: ClaimTable) =>
   db
     .insertInto('claims')
@@ -44,7 +44,7 @@ const selectTaken = prepared((db, { node }: { node: number }) =>
 const deleteClaim = deleteBy('claims', JOB);
 const deleteClaimOf = deleteBy('claims', [...JOB, 'node']);
 
-/** Deletes gone nodes' claims, except on running jobs: such a job is found again if the node that ends it dies. */
+/** Deletes gone nodes' claims, except on running jobs: those are found again if the node that is to end them dies. */
 const deleteOrphans = prepared((db) =>
   db
     .deleteFrom('claims')
@@ -53,13 +53,13 @@ const deleteOrphans = prepared((db) =>
 );
 
 /**
- * The text of a specification for PostgreSQL, which reads no member of a JSON text with U+0000 in a string. So U+0000
- * is left out, and every escaped backslash, too: before `u0000`, it would look like the escape of U+0000.
+ * The text of a specification, readable for PostgreSQL. If a string in a JSON text has U+0000, PostgreSQL reads no member of that
+ * text, so U+0000 is left out. Escaped backslashes are left out, too: one before `u0000` would look like the escape.
  */
 const readableSpec = sql<string>`case when strpos(job_specs.requested_spec, '\\u0000') = 0 then job_specs.requested_spec
   else replace(replace(job_specs.requested_spec, '\\\\', ''), '\\u0000', '') end`;
 
-/** A job's demand as it is stored: its class, then the limits to enforce. `demandsMetBy` lists the demands that a node meets. */
+/** A job's demand as stored: its isolation class, then the limits to enforce. `demandsMetBy` lists the demands a node meets. */
 const isolationDemand = sql<string>`coalesce((${readableSpec})::json #>> '{requirements,minimum_isolation}', 'none')
   || coalesce((${readableSpec})::json #>> '{requirements,enforced}', '')`;
 
@@ -70,7 +70,7 @@ interface UnclaimedAsked extends Abilities {
   readonly slots: number;
 }
 
-/** Whether a node with two slots can run both jobs of a pair, at the same time. */
+/** Whether a node has two slots and can run both jobs of a pair at the same time. */
 function isPairOf(asked: Abilities & { slots: number }) {
   return sql<boolean>`cast(${asked.slots} as bigint) >= ${sql.lit(PAIR_SLOTS)}
     and mem_mb * ${sql.lit(PAIR_SLOTS)} <= cast(${asked.memMbMax} as bigint)
@@ -83,8 +83,8 @@ function isPairOf(asked: Abilities & { slots: number }) {
 }
 
 /**
- * Selects jobs that no node has taken: goes through the tenant's queue in order until it has found enough. The other conditions
- * on a job are subqueries, not joins, because a planner could begin a join with all jobs of the tenant.
+ * Selects jobs that no node has taken. The query goes through the tenant's queue in order until it has found enough. Its other
+ * conditions are subqueries, because a planner could begin a join with all of the tenant's jobs.
  */
 const selectUnclaimed = prepared((db, asked: UnclaimedAsked) =>
   db
@@ -132,7 +132,7 @@ export async function claimantOf(db: StoreDatabase, key: JobKey): Promise<number
   return nodeOf(db) === null ? null : ((await selectClaimant.first(db, key))?.node ?? null);
 }
 
-/** Takes a job that starts at once; part of the transaction that accepts it. */
+/** Claims a job that starts at once; part of the transaction that accepts it. */
 export function claim(db: StoreDatabase, { tenant, job_id }: JobKey): void {
   const node = nodeOf(db);
   if (node !== null) insertClaim.send(db, { tenant, job_id, node });
@@ -145,7 +145,7 @@ export async function takeFromQueue(db: StoreDatabase, { tenant, job_id }: JobKe
 }
 
 /**
- * Whether this node may start a queued job: always in a store for one process, else only with a claim. If no node has
+ * Whether this node may start a queued job. In a store for one process it always may; elsewhere it needs a claim. If no node has
  * claimed the job, this call claims it.
  */
 export async function isTaken(db: StoreDatabase, { tenant, job_id }: JobKey): Promise<boolean> {
@@ -155,8 +155,8 @@ export async function isTaken(db: StoreDatabase, { tenant, job_id }: JobKey): Pr
 }
 
 /**
- * Removes the claim of a job, in the transaction that ends the job. This must be a statement after the one that takes the job
- * from the queue: that statement may wait for a node which is claiming the job, and does not see a claim that was made meanwhile.
+ * Removes a job's claim, in the transaction that ends the job. This needs a statement of its own, after the one that takes the
+ * job from the queue: that statement may wait for a node that makes a claim, and does not see the new claim.
  */
 export function endClaim(db: StoreDatabase, { tenant, job_id }: JobKey): void {
   if (nodeOf(db) !== null) deleteClaim.send(db, { tenant, job_id });
@@ -168,7 +168,7 @@ export async function takenJobs(db: StoreDatabase): Promise<readonly TakenJob[]>
   return rows.map(({ created_at, started_at, ...job }) => ({ ...job, started_at: started_at ?? created_at }));
 }
 
-/** Returns jobs that this node claimed, but did not start, to the queue. */
+/** Puts jobs that this node claimed but did not start back into the queue. */
 export async function releaseJobs(db: StoreDatabase, keys: readonly JobKey[]): Promise<void> {
   const node = requireNode(db);
   deleteClaimOf.sendEach(
@@ -178,8 +178,8 @@ export async function releaseJobs(db: StoreDatabase, keys: readonly JobKey[]): P
 }
 
 /**
- * Removes claims of nodes that are gone: those on jobs that were not started, which are thereby back in the queue, and those on
- * jobs that have ended. Returns how many claims were removed.
+ * Removes the claims of nodes that are gone, except on running jobs. So jobs that were not started are back in the queue. Returns
+ * how many claims were removed.
  */
 export async function releaseOrphans(db: StoreDatabase): Promise<number> {
   return await deleteOrphans.run(db, {});

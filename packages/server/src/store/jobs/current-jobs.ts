@@ -5,7 +5,7 @@ import type { CurrentJobs } from '../records/answers.ts';
 import type { StoreDatabase } from '../schema.ts';
 import { tenantCounts } from './tenants.ts';
 
-/** Counts a tenant's jobs of one status by language. It reads one range of an index, so that ended jobs cost nothing. */
+/** Counts a tenant's jobs of one status by language. The query reads one range of an index, so ended jobs cost nothing. */
 const byLanguage = prepared((db, { tenant, status }: { tenant: string; status: 'queued' | 'running' }) =>
   db
     .selectFrom('jobs')
@@ -15,7 +15,7 @@ const byLanguage = prepared((db, { tenant, status }: { tenant: string; status: '
     .groupBy('language'),
 );
 
-/** Waiting and running jobs of one tenant. */
+/** One tenant's queued and running jobs. */
 export async function currentJobs(db: StoreDatabase, tenant: string): Promise<CurrentJobs> {
   const queued = await byLanguage.all(db, { tenant, status: 'queued' });
   const running = await byLanguage.all(db, { tenant, status: 'running' });

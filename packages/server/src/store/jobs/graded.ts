@@ -1,6 +1,6 @@
 /**
- * Jobs that a grading makes from its rows. The row that records such a job is written in the transaction that accepts the job, so
- * a process that dies between two jobs makes neither of them twice.
+ * Jobs that a grading makes from its rows. The transaction that accepts such a job also writes the row that records it. So if a
+ * process dies between two jobs, neither is made twice.
  */
 import { sql } from 'kysely';
 import { GRADING, insertOf, selectBy } from '../by-column.ts';
@@ -34,7 +34,7 @@ const selectCounts = prepared((db, { tenant }: { tenant: string }) =>
   }),
 );
 
-/** The job that was made before, and whether the grading still makes jobs. */
+/** The job already made for this attempt; if there is none, whether the grading makes no more jobs. */
 export async function earlierGraded(
   db: StoreDatabase,
   job: GradedJob & { readonly tenant: string },
@@ -44,7 +44,7 @@ export async function earlierGraded(
   return { job_id: null, isOver: (await selectOpen.first(db, job)) === null };
 }
 
-/** What to add to the numbers of queued jobs, so that each grading counts as one, however many jobs it has queued. */
+/** What to add to the number of queued jobs so that each grading counts as one, however many queued jobs it has. */
 export async function gradingPlaces(db: StoreDatabase, tenant: string): Promise<{ ofTenant: number; all: number }> {
   const counts = await selectCounts.first(db, { tenant });
   return {

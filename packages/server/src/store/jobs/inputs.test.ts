@@ -70,7 +70,7 @@ describe('an output that a submission uses as input', { tags: ['Inputs-1', 'Inpu
     expect(found?.from?.job_id).toBe(second.job_id);
   });
 
-  test('is not found once its job was removed, but the idempotency key of an earlier submission still works', async () => {
+  test('is not found once its job is removed, but the idempotency key of an earlier submission still works', async () => {
     const content = newContent();
     const key = await madeBy(content, { time: 1 });
     const file = { ...from(key), blob: blobOf(content) };
@@ -124,7 +124,7 @@ describe('the store’s copy of an output', { tags: ['Inputs-5'] }, () => {
     expect((await store.job(key))?.receipt_json).toContain(sha256Hex(content));
   });
 
-  test('must exist when the submission is accepted, or no job is made', async () => {
+  test('must exist when the submission is accepted; otherwise no job is made', async () => {
     const content = newContent();
     const file = { ...from(await madeBy(content)), blob: blobOf(content) };
     const input = admission({ requested_spec: { ...SPEC, files: [file] } });
@@ -133,7 +133,7 @@ describe('the store’s copy of an output', { tags: ['Inputs-5'] }, () => {
   });
 });
 
-test('a content has the same digest whether it is sent, uploaded or taken from an output', {
+test('content has the same digest whether it is sent inline, uploaded or taken from an output', {
   tags: ['Inputs-6'],
 }, async () => {
   const content = newContent();

@@ -1,6 +1,6 @@
 /**
- * Finds the bytes that files of a submission name: an upload, or an output of a job that has ended. An output is looked up once.
- * A repeated submission gets the answer of the first time, even if the output is gone.
+ * Finds the bytes that a submission's files name: an upload, or an output of a job that has ended. An output is looked up
+ * once: a repeated submission gets the answer of the first time, even if the output is gone by then.
  */
 import type { OutputFile, OutputName, ResolvedOutput, StoredSpec, UploadedFile } from '@vouchbox/protocol';
 import { inputsOf } from '@vouchbox/protocol/vocabulary';
@@ -36,7 +36,7 @@ export interface Input {
 type OutputTable = 'artifacts' | 'large_outputs';
 const OUTPUT = ['job_id', 'path', 'size_bytes', 'sha256'] as const;
 
-/** Finds the output of the latest job, because that job is kept longest. Ids are in the order of time. */
+/** Finds an output in the latest job that made it, because that job is kept longest. Job ids sort by time. */
 const latestIn = (table: OutputTable) =>
   prepared((db, { tenant, sha256 }: { tenant: string; sha256: string }) =>
     db
@@ -106,7 +106,7 @@ export async function submissionOfKey(db: StoreDatabase, key: { tenant: string; 
   return await selectEarlier.first(db, key);
 }
 
-/** The outputs that the earlier job with this key was given, as they were looked up then. */
+/** The outputs given to the earlier job with this key, as they were resolved when that job was accepted. */
 async function outputsOfKey(
   db: StoreDatabase,
   key: { tenant: string; key: string },

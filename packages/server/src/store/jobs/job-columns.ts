@@ -1,4 +1,4 @@
-/** Turns a job's columns into the members of the store's interface, for every function that reads jobs. */
+/** For every function that reads jobs: turns a job's columns into what the store returns. */
 
 import { JOB, same } from '../by-column.ts';
 import type { JobSummary } from '../records/rows.ts';
@@ -24,7 +24,7 @@ export const SUMMARY_COLUMNS = [
   'jobs.first_line',
 ] as const;
 
-/** A row of `summaries`, whose booleans are still numbers. */
+/** A row of `summaries`. Its booleans are still numbers. */
 export type SummaryColumns = Omit<JobTable, 'chain_seq' | 'chain_head' | 'tenant_number'> & {
   readonly attestation_available: number;
 };

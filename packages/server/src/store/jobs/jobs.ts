@@ -1,6 +1,5 @@
 /**
- * A job's row: reading it for its owner, listing it for recovery, moving it from queued to running, and storing what
- * was observed.
+ * A job's row: reads it for its owner, lists it for recovery, moves it from queued to running, and stores what was observed.
  */
 import type { AnyReceipt, EventBody, StoredSpec } from '@vouchbox/protocol';
 import { sql } from 'kysely';
@@ -89,8 +88,8 @@ function runningJobOf({
 }
 
 /**
- * Moves a job from queued to running with the `started` event; of a pair, both jobs or neither. False if a job is no longer
- * queued, or if another node has taken it.
+ * Moves a job from queued to running, with its `started` event. A pair moves together or not at all. Returns false if a job is no
+ * longer queued, or if another node has taken it.
  */
 export async function start(db: StoreDatabase, { interactor, ...input }: StartInput): Promise<boolean> {
   const { tenant, started_at } = input;
@@ -117,7 +116,7 @@ function startOne(db: StoreDatabase, queued: ChainedJob, input: Omit<StartInput,
   });
 }
 
-/** Replaces what an executor observed of a job; null removes it. */
+/** Replaces the record of what an executor observed of a job; null removes the record. */
 export function recordExecution(
   db: StoreDatabase,
   { tenant, job_id }: JobKey,
@@ -131,7 +130,7 @@ export function executionText(execution: ExecutionRecord | null): string | null 
   return execution === null ? null : JSON.stringify(execution);
 }
 
-/** The event that records that a job runs, and under which posture. */
+/** The event that records that a job has started, and under which posture it runs. */
 export function startedEvent(timestamp: string, execution: ExecutionRecord): EventBody {
   const { backend, isolation_class, bootstrap_ready, effective_limits: limits } = execution;
   return { kind: 'started', timestamp, data: { backend, isolation_class, bootstrap_ready, limits } };

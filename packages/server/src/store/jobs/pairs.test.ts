@@ -1,4 +1,4 @@
-/** Two jobs whose programs talk to each other: one turn in the queue, and one transaction for each change of both. */
+/** Two jobs whose programs talk to each other: they take one turn in the queue, and change together in one transaction. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AdmitInput } from '../records/inputs.ts';
 import type { JobKey } from '../records/rows.ts';
@@ -43,7 +43,7 @@ function pair(changes: Partial<AdmitInput> = {}): AdmitInput & { interactor: Non
 const peerOf = ({ tenant, interactor }: ReturnType<typeof pair>): JobKey => ({ tenant, job_id: interactor.job_id });
 const both = (input: ReturnType<typeof pair>): readonly JobKey[] => [input, peerOf(input)];
 
-/** The tenant's jobs that a dispatcher is given. */
+/** The tenant's jobs that a dispatcher would be given. */
 async function chosen(tenant: string, asked: Partial<Parameters<typeof choice>[0]> = {}) {
   const { jobs } = await store.queuedJobs(choice({ exclude: [], limit: 5000, ...asked }));
   return jobs.filter((job) => job.tenant === tenant);
@@ -65,7 +65,7 @@ test('both jobs of a pair are queued, and chosen together', { tags: ['Interactio
   expect(job?.peer).toMatchObject({ job_id: input.interactor.job_id, language: 'bash', runtime: null, mem_mb: 400 });
 });
 
-test('a pair counts as two jobs of the queue, and a full queue takes neither', {
+test('a pair counts as two jobs in the queue, and a full queue takes neither', {
   tags: ['Interaction-6'],
 }, async () => {
   const input = pair({ tenantQueueMax: 1 });
@@ -108,7 +108,7 @@ test('cancelling one job of a pair ends both if they wait, and requests the end 
   }
 });
 
-test('if one job of a pair ended in the queue, the other is chosen alone', { tags: ['Interaction-5'] }, async () => {
+test('if one job of a pair ends in the queue, the other is chosen alone', { tags: ['Interaction-5'] }, async () => {
   const input = pair();
   await store.admit(input);
   await store.finish(finishOf(peerOf(input), { status: 'error', terminal_reason: 'internal_error' }));
@@ -145,7 +145,7 @@ test('a tenant that may hold one slot may still start a pair when it holds none'
   expect(await count(0, 1)).toBe(1);
 });
 
-test('a repeated idempotency key of a pair returns both jobs, and covers the program and its interactor', {
+test('repeating the idempotency key of a pair returns both jobs, and the key covers both programs', {
   tags: ['Interaction-7'],
 }, async () => {
   const idempotency = { key: 'pair', spec_sha256: 'a'.repeat(64) };

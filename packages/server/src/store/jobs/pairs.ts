@@ -1,6 +1,6 @@
 /**
- * Two jobs whose programs talk to each other. They are accepted, start and are cancelled in one transaction. The queue has one
- * row for both, under the program's id, so a pair has one turn; both count as queued.
+ * Pairs: two jobs whose programs talk to each other. Both are accepted in one transaction, and likewise started and cancelled.
+ * The queue has one row for both, under the program's id, so a pair takes one turn; both jobs count as queued.
  */
 import { sql } from 'kysely';
 import { hasKey, JOB } from '../by-column.ts';
@@ -8,14 +8,14 @@ import { prepared } from '../prepared.ts';
 import { type JobKey, PAIR_SLOTS, type QueuedJob } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 
-/** The pack of a pair in the queue's row. No pack has such a name, so a node of an earlier version does not take the pair. */
+/** Stands in place of a pack in a pair's queue row. No pack has this name, so nodes of earlier versions do not take pairs. */
 export const PAIR = '(pair)';
-/** How many slots a row of the queue takes. */
+/** How many slots a row in the queue takes. */
 export function slotsOf(job: Pick<QueuedJob, 'runtime'> | undefined): number {
   return job?.runtime === PAIR ? PAIR_SLOTS : 1;
 }
 
-/** How many characters of a specification are searched for the peer, which is its first member in a job of a pair. */
+/** How many characters of a specification are searched for the peer. In a job of a pair, the peer comes first. */
 const headCharsMax = 256;
 const HEAD = /^\{"interaction":\{"peer":"([^"]+)"/;
 /** The same search for PostgreSQL: the beginning of a specification that names a peer. */

@@ -11,7 +11,7 @@ import { admit } from './admission.ts';
 import { start } from './jobs.ts';
 import { queuedJobs } from './queue.ts';
 
-/** Keys of this many queued jobs of the tenant, oldest first. */
+/** Queues this many jobs of the tenant, and returns their keys, oldest first. */
 async function admitMany(db: StoreDatabase, tenant: string, count: number): Promise<JobKey[]> {
   const keys = Array.from({ length: count }, () => newKey(tenant)).sort((a, b) => (a.job_id < b.job_id ? -1 : 1));
   for (const key of keys) await admit(db, admission(key));
@@ -136,7 +136,7 @@ test('a tenant holds at most the slots that the operator allows, including slots
   expect(await chosenJobs(db, { ...asked, exclude: [first.job_id], held: new Map([['acme', 1]]) })).toHaveLength(1);
 });
 
-test('the queue counts as empty if every waiting job was chosen, and not if a limit holds a job back', async () => {
+test('the queue counts as empty if every waiting job was chosen, but not if a limit holds a job back', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   expect(await queuedJobs(db, choice({ exclude: [], limit: 2 }))).toEqual({ jobs: [], isEmpty: true, tenants: [] });
@@ -166,7 +166,7 @@ test('a submission of up to 64 KiB is read with its job, and a longer one separa
   expect(specs).toEqual(expect.arrayContaining([bytes(longest), null]));
 });
 
-test('the choice of a job with tools returns the language and the pack that the job requested', async () => {
+test('choosing a job with tools returns the language and the pack that the job requested', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const tools = { tools: [{ name: 't' }], answered_by: ['p'], limits: { calls: 1, call_bytes: 99, total_bytes: 99 } };

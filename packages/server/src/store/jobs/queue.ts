@@ -1,8 +1,8 @@
 /**
- * Chooses the next job. The tenant with the fewest jobs running or chosen goes first; among equals, the one whose last
- * turn is longest ago; within a tenant, the oldest job. So a thousand queued jobs of one tenant do not delay another
- * tenant's first job, and two tenants that both keep the queue full get the same number of slots. A running job cannot
- * be put back, so once the store knows a second tenant, no tenant may hold all slots.
+ * Chooses the next job. The tenant with the fewest running or chosen jobs goes first; among equals, the tenant whose last turn is
+ * longest ago. Within a tenant, the oldest job goes first. So one tenant's thousand queued jobs do not delay another tenant's
+ * first job, and two tenants that both keep the queue full get equally many slots. A running job cannot be put back, so once the
+ * store knows a second tenant, no tenant may hold all slots.
  */
 import { sql } from 'kysely';
 import { deleteBy, hasKey, insertOf, JOB, selectBy } from '../by-column.ts';
@@ -43,25 +43,25 @@ const selectShortSpec = prepared((db, key: JobKey) =>
 
 const selectProgram = selectBy('jobs', JOB, ['language', 'runtime', 'created_at'], { where: { status: 'queued' } });
 
-/** A tenant during one choice. */
+/** A tenant, as seen during one choice. */
 interface Contender {
   readonly tenant: string;
-  /** The slots that the tenant holds, with those of jobs that were chosen just now. */
+  /** The slots that the tenant holds, including those for jobs chosen in this choice. */
   load: number;
   readonly lastTurn: number;
   /** The tenant's queued jobs that were not taken, oldest first; null until the tenant is first considered. */
   jobs: QueuedJob[] | null;
 }
 
-/** Queued jobs in the order they should run: oldest first within a tenant, tenants taking turns. */
+/** Queued jobs in the order in which they should run: tenants take turns, and each tenant's oldest jobs come first. */
 export async function queuedJobs(db: StoreDatabase, choice: QueueChoice): Promise<QueueAnswer> {
   const { jobs, ...answer } = await chosenJobs(db, choice);
   return { ...answer, jobs: await Promise.all(jobs.map((job) => withSpec(db, job))) };
 }
 
 /**
- * The jobs of `queuedJobs`, each claimed by this node as it is chosen. If another node claims a job at the same time, the choice
- * goes on without that job.
+ * Chooses jobs like `queuedJobs`, and claims each for this node. If another node claims a job at the same time, the choice goes
+ * on without that job.
  */
 export async function takeQueuedJobs(db: StoreDatabase, choice: QueueChoice): Promise<QueueAnswer> {
   const taken: ChosenJob[] = [];
@@ -108,7 +108,7 @@ async function chosenJobs(
     const next = firstInTurn(contenders, loadMax);
     if (next === null) break;
     if (next.jobs === null) {
-      // Whether the tenant has its turn depends on how many slots its first job takes.
+      // Whether it is the tenant's turn depends on how many slots its first job takes.
       next.jobs = await jobsOf(db, next.tenant, { ...choice, tests });
       continue;
     }
@@ -117,8 +117,8 @@ async function chosenJobs(
       continue;
     }
     const slots = slotsOf(next.jobs[0]);
-    // A pair waits until two slots are free, and no later job overtakes it. On a node with fewer than two slots, the
-    // pair is chosen all the same: it ends without running, and its end states the reason.
+    // A pair waits until two slots are free, and no later job overtakes it. A node with fewer than two slots still chooses the
+    // pair, which then ends without running and states the reason.
     if (slots > left && choice.slots >= PAIR_SLOTS) break;
     const [job] = takeTurn(next);
     if (job !== undefined) jobs.push(job);
@@ -137,7 +137,7 @@ async function withSpec(db: StoreDatabase, job: QueuedJob): Promise<ChosenJob> {
   return { ...job, requested_spec: (await selectShortSpec.first(db, job))?.requested_spec ?? null };
 }
 
-/** Both jobs of a pair, as their own rows have them. */
+/** Both jobs of a pair, read from their own rows. */
 async function pairOf(db: StoreDatabase, job: QueuedJob): Promise<ChosenJob> {
   const { tenant } = job;
   const one = await withSpec(db, { ...job, ...(await selectProgram.first(db, job)) });
@@ -171,7 +171,7 @@ function firstInTurn(contenders: readonly Contender[], loadMax: number): Contend
   let first: Contender | null = null;
   for (const contender of contenders) {
     if (contender.jobs?.length === 0 || contender.load >= loadMax) continue;
-    // A pair needs two slots, but may start even if its tenant may hold only one, as long as the tenant holds none.
+    // A pair needs two slots. If its tenant holds none, the pair may start even if the tenant may hold only one.
     if (contender.load > 0 && contender.load + slotsOf(contender.jobs?.[0]) > loadMax) continue;
     if (first === null || comesBefore(contender, first)) first = contender;
   }
@@ -188,19 +188,19 @@ export function enqueue(db: StoreDatabase, job: QueuedJob): void {
   joinedQueue.send(db, job);
 }
 
-/** Removes from the queue a job that starts; part of the transaction that starts it. */
+/** Removes a job from the queue because it starts; part of the transaction that starts it. */
 export function startFromQueue(db: StoreDatabase, key: JobKey): void {
   deleteQueued.send(db, key);
   startedFromQueue.send(db, key);
 }
 
-/** Removes from the queue a job that never ran; part of the transaction that ends it. */
+/** Removes a job that never ran from the queue; part of the transaction that ends it. */
 export function dequeue(db: StoreDatabase, key: JobKey): void {
   deleteQueued.send(db, key);
   leftQueue.send(db, key);
 }
 
-/** When the oldest queued job was accepted. It is found among the oldest job of each waiting tenant. */
+/** When the oldest queued job was accepted. Only the oldest job of each waiting tenant is read. */
 export async function oldestQueuedAt(db: StoreDatabase): Promise<string | null> {
   const oldest: string[] = [];
   for (const { tenant } of await waitingTenants(db)) {

@@ -1,4 +1,4 @@
-/** The state of a session is read from its jobs: how its steps ended, and which of them are still stored. */
+/** A session's state is read from its jobs: how its steps ended, and which of them are still stored. */
 import { SESSION_FILES } from '@vouchbox/protocol/vocabulary';
 import { expect, test } from 'vitest';
 import { finish } from '../evidence/outcomes.ts';
@@ -20,13 +20,13 @@ function accepted(db: StoreDatabase, key: JobKey, after: string | null): Promise
   return admit(db, admission({ ...key, principal: NAME.principal, requested_spec }));
 }
 
-/** Ends a step at this moment, with a state if it succeeded. */
+/** Ends a step at this moment. If the step succeeded, it leaves a state. */
 function end(db: StoreDatabase, key: JobKey, moment: number, status: 'succeeded' | 'failed') {
   const kept = status === 'succeeded' ? { largeOutputs: [state] } : {};
   return finish(db, { ...finishOf(key, { status, finished_at: at(moment) }), ...kept });
 }
 
-/** A step from its submission to its end. */
+/** Runs a step from its submission to its end. */
 async function step(db: StoreDatabase, after: string | null, moment: number, status: 'succeeded' | 'failed') {
   const key = newKey(NAME.tenant);
   expect(await accepted(db, key, after)).toMatchObject({ kind: 'created' });
@@ -58,7 +58,7 @@ test('a session whose last successful step was removed begins anew, even if a la
 });
 
 test.each(['succeeded', 'failed'] as const)(
-  'if a step runs while the previous step is removed, the running step decides the state of the session: it %s',
+  'if the previous step is removed while a step runs, the running step decides the state of the session: it %s',
   {
     tags: ['Sessions-10'],
   },

@@ -1,6 +1,6 @@
 /**
- * Sessions. A row is written when a step is accepted and never when a job ends: the job's outputs show whether the step moved its
- * session. So a session moves with the end of its step, whichever call stored that end, and a crash leaves nothing to repair.
+ * Sessions. A row is written when a step is accepted, never when a job ends: the job's outputs show whether the step moved its
+ * session. So whatever call stores the end of a step, the session moves with it, and a crash leaves nothing to repair.
  */
 import type { Session } from '@vouchbox/protocol';
 import { isTerminal, type JobStatus, SESSION_FILES, sessionsMax } from '@vouchbox/protocol/vocabulary';
@@ -14,7 +14,7 @@ import type { SessionTable } from '../schema-of-tools.ts';
 
 export type SessionKey = Readonly<Pick<SessionTable, 'tenant' | 'principal' | 'name'>>;
 
-/** Each session with its last step (null if retention removed that step), and the status and new state of its next step. */
+/** Each session with its last step (null if retention removed it), and with the status and new state of its next step. */
 function standings(db: StoreDatabase, { tenant, principal }: Omit<SessionKey, 'name'>) {
   return db
     .selectFrom('sessions')
@@ -52,10 +52,10 @@ function inserted(db: StoreDatabase, row: SessionTable) {
   });
 }
 
-/** Begins a session. Fails if another node has begun it: before a tenant's first job, the tenant has no row to lock. */
+/** Begins a session. Fails if another node has begun it: before its first job, a tenant has no row to lock. */
 const beginSession = prepared(inserted);
 
-/** Moves a session, and makes its row again if retention has removed the row. */
+/** Moves a session. If retention has removed the session's row, it is made again. */
 const moveSession = prepared((db, row: SessionTable) =>
   inserted(db, row).onConflict((conflict) =>
     conflict
@@ -84,7 +84,7 @@ function standingOf({ last_job, next_job, status, path, name, language, created_
   };
 }
 
-/** A session with its current step; null if the principal has no session of this name. */
+/** A session with its current step; null if the principal has no session with this name. */
 export async function session(db: StoreDatabase, key: SessionKey): Promise<Session | null> {
   const found = await selectSession.first(db, key);
   return found === null ? null : standingOf(found);
@@ -95,14 +95,14 @@ export async function sessions(db: StoreDatabase, owner: Omit<SessionKey, 'name'
   return (await selectSessions.all(db, owner)).map(standingOf);
 }
 
-/** Removes a session, but no job of it. False if there was no such session. */
+/** Removes a session, but none of its jobs. False if there was no such session. */
 export async function removeSession(db: StoreDatabase, key: SessionKey): Promise<boolean> {
   return (await deleteSession.run(db, key)) > 0;
 }
 
 /**
- * Whether the job begins a session, or why it cannot be a step. After each step, only one next step is accepted. Null
- * if the job is in no session.
+ * Whether the job begins a session, or why it is refused as a step. Only one step is accepted after each step. Null if the job
+ * belongs to no session.
  */
 export async function stepOf(
   db: StoreDatabase,

@@ -1,6 +1,6 @@
 /**
- * The digest that two equal submissions share. It is computed on a thread of the store, because a submission may have
- * many megabytes.
+ * The digest of a submission; equal submissions have equal digests. It is computed on a store thread, because a submission may
+ * have many megabytes.
  */
 import { canonicalJson, sha256Hex } from '@vouchbox/evidence';
 import type { RequestedSpec } from '@vouchbox/protocol';
@@ -12,17 +12,17 @@ export interface SpecDigestInput {
   readonly spec: RequestedSpec;
   /** The specification of the other job of a pair: the digest then covers both. */
   readonly interactor?: RequestedSpec;
-  /** How files count: `content` if omitted. */
+  /** How files enter the digest; `content` if omitted. */
   readonly filesBy?: 'content' | 'digests';
 }
 
 /**
- * SHA-256 over the canonical form of a specification with its defaults filled in and its limits as requested. So
- * another JSON form of the submission, or another ceiling, does not change the digest. Members that were added to the
- * contract later are left out if they are empty, so that keys from an older version still match. Labels count only
- * where they are signed; otherwise they only help to find a job again. A file counts by its content, whether it was
- * sent inline or uploaded before, and so does standard input. `content` reads the bytes; the digest is null if the
- * tenant lacks a blob that the specification names. `digests` needs no bytes, so an output may have been removed since.
+ * SHA-256 over the canonical form of a specification with its defaults filled in and its limits as requested. So the digest
+ * depends neither on how the submission is written as JSON nor on ceilings. Members that were added to the contract later are
+ * left out if they are empty, so that keys from an older version still match. Labels count only where they are signed; otherwise
+ * they only help to find a job again. A file counts by its content, whether it was sent inline or uploaded before, and so does
+ * standard input. `content` reads the bytes; the digest is null if the tenant lacks a blob that the specification names.
+ * `digests` needs no bytes, so an output may have been removed since.
  */
 export async function specDigest(db: StoreDatabase, { interactor, ...input }: SpecDigestInput): Promise<string | null> {
   const program = await digestOf(db, input);

@@ -1,6 +1,6 @@
 /**
- * A receipt's facts about a submission. The digests are computed in the transaction that accepts the submission, so that the
- * terminal transaction need not read it again.
+ * What a receipt says about a submission. The digests are computed in the transaction that accepts the submission, so the
+ * terminal transaction need not read the submission again.
  */
 import { argumentsText, policyText, sha256Hex, variablesText } from '@vouchbox/evidence';
 import type { Receipt, RequestedSpec } from '@vouchbox/protocol';
@@ -22,7 +22,7 @@ export type SubmissionEvidence = Pick<
 > &
   Pick<Receipt, 'interaction' | 'large_outputs' | 'build' | 'product' | 'reproducible' | 'tool_limits' | 'labels'>;
 
-/** Computes the facts. `blobs` has every blob that the submission names. */
+/** Computes these members. `blobs` has every blob that the submission names. */
 export function submissionEvidence(spec: RequestedSpec, blobs: NamedBlobs): SubmissionEvidence {
   return {
     language: spec.language,

@@ -1,6 +1,6 @@
 /**
- * How many jobs of each tenant wait and run, and how many were accepted. The transactions that change the numbers also
- * store them, so that bounds and turns cost the same however long the queue is.
+ * For each tenant, how many jobs wait, how many run, and how many were accepted. The transaction that changes a number also
+ * stores it, so bounds and turns cost the same however long the queue is.
  */
 import { CANARY_TENANT } from '@vouchbox/evidence';
 import { type RawBuilder, sql } from 'kysely';
@@ -12,8 +12,8 @@ import type { StoreDatabase, TenantTable } from '../schema.ts';
 export type WaitingTenant = Readonly<Omit<TenantTable, 'accepted'>>;
 
 /**
- * The number of the tenant's next job. The acceptance of a job holds the row of its tenant locked, so no other job gets the same
- * number. Before the tenant's first job there is no row to lock.
+ * The number of the tenant's next job. Accepting a job locks the row of its tenant, so no other job gets the same number. Before
+ * the tenant's first job, there is no row to lock.
  */
 export function nextNumber(tenant: string): RawBuilder<number> {
   return sql<number>`coalesce((select accepted from tenants where tenant = ${tenant}), 0) + 1`;
@@ -21,7 +21,7 @@ export function nextNumber(tenant: string): RawBuilder<number> {
 
 /**
  * The number of the tenant's next job, read from the tenant's row by the statement that stores the job. If another node stores
- * the tenant's first job meanwhile, the statement finds no row, fails because of this null, and is made again.
+ * the tenant's first job meanwhile, the statement finds no row. It then fails because of this null, and is repeated.
  */
 function oneMore(tenant: string): RawBuilder<number> {
   return sql<number>`(select accepted from tenants where tenant = ${tenant}) + 1`;
@@ -33,7 +33,7 @@ const waiting = prepared((db) =>
   db.selectFrom('tenants').select(['tenant', 'queued', 'running', 'last_turn']).where('queued', '>', sql.lit(0)),
 );
 
-/** Two tenants that submitted jobs. Canaries take nobody's turn, so their tenant does not count. */
+/** Two tenants that submitted jobs. The canaries' tenant does not count, since canaries take nobody's turn. */
 const selectTwo = prepared((db) =>
   db.selectFrom('tenants').select('tenant').where('tenant', '!=', sql.lit(CANARY_TENANT)).limit(sql.lit(2)),
 );
@@ -57,7 +57,7 @@ const selectQueued = prepared((db, { tenant }: { tenant: string }) =>
     .where('queued', '>', sql.lit(0)),
 );
 
-/** Records that a job of the tenant was accepted and runs without having been queued: the tenant had its turn. */
+/** Records that a tenant's job was accepted and started without being queued: the tenant has had its turn. */
 export const startedAtOnce = prepared((db, { tenant }: { tenant: string }) =>
   db
     .insertInto('tenants')
@@ -86,7 +86,7 @@ export const joinedQueue = prepared((db, { tenant }: { tenant: string }) =>
 /** Records that a job of the tenant left the queue. */
 export const leftQueue = updateBy('tenants', ['tenant'], [], { to: { queued: sql<number>`queued - 1` } });
 
-/** Records that a queued job of the tenant starts to run: the tenant had its turn. */
+/** Records that a queued job of the tenant has started: the tenant has had its turn. */
 export const startedFromQueue = updateBy('tenants', ['tenant'], [], {
   to: { queued: sql<number>`queued - 1`, running: sql<number>`running + 1`, last_turn: nextTurn },
 });
@@ -99,7 +99,7 @@ export function waitingTenants(db: StoreDatabase): Promise<WaitingTenant[]> {
   return waiting.all(db, {});
 }
 
-/** Two of the tenants that ever submitted a job; fewer if there are not two. */
+/** Two of the tenants that ever submitted a job; fewer if there are fewer. */
 export async function firstTenants(db: StoreDatabase): Promise<readonly string[]> {
   return (await selectTwo.all(db, {})).map(({ tenant }) => tenant);
 }
@@ -109,7 +109,7 @@ export async function queueDepth(db: StoreDatabase): Promise<number> {
   return Number((await countQueued.first(db, {}))?.all ?? 0);
 }
 
-/** How many jobs are queued, of one tenant and of all. */
+/** How many jobs are queued: one tenant's, and all. */
 export async function queuedCounts(db: StoreDatabase, tenant: string): Promise<{ ofTenant: number; all: number }> {
   const counts = await selectQueued.first(db, { tenant });
   return { ofTenant: Number(counts?.of_tenant ?? 0), all: Number(counts?.all ?? 0) };

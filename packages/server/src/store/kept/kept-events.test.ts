@@ -16,14 +16,14 @@ test('events kept in memory are returned only to a reader whose cursor is just b
   expect(kept.page({ key: { ...key, tenant: 'other' }, after: 6, limit: 1 })).toBeNull();
 });
 
-test('events kept in memory with a gap between them are never a page', () => {
+test('events kept in memory are never returned as a page if there is a gap between them', () => {
   const kept = new KeptEvents(1000);
   kept.keep(key, [...rows, { ...rows[0], seq: 9 } as StoredEvent]);
   expect(kept.page({ key, after: 6, limit: 9 })).toBeNull();
   expect(kept.page({ key, after: 8, limit: 9 })).toBeNull();
 });
 
-test('events that are heard of late do not replace later events of their job', () => {
+test('events that arrive late in a message do not replace later events of their job', () => {
   const kept = new KeptEvents(1000);
   kept.keep(key, [{ ...rows[0], seq: 8 } as StoredEvent]);
   kept.keep(key, rows);

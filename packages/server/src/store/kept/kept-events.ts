@@ -1,7 +1,7 @@
 /**
- * Keeps the events of each followed job that were stored last, here or, as far as is known, by another node. A caller that waited
+ * For each followed job, keeps the events that were stored last, here or by another node that told of them. A caller that waited
  * for these events asks for them next, and is answered without a read. Events never change, so kept events may be old but are
- * never wrong. They serve as the page that begins with them.
+ * never wrong. They are returned only for a page that begins with them.
  */
 import type { JobEvent } from '@vouchbox/protocol';
 import type { EventPage } from '../records/answers.ts';
@@ -9,7 +9,7 @@ import type { EventsInput } from '../records/inputs.ts';
 import { type JobKey, nameOfJob, type StoredEvent } from '../records/rows.ts';
 import { Kept } from './kept.ts';
 
-/** The bound on the characters of the data of all kept events together. */
+/** How many characters the data of all kept events together may have. */
 const charsMax = 2 ** 20;
 
 export class KeptEvents {
@@ -21,7 +21,7 @@ export class KeptEvents {
     this.#kept = new Kept({ sizeMax: charsMax, sizeOf, millisecondsMax });
   }
 
-  /** Keeps these events of a job instead of earlier ones. Null keeps none, because the events are to be read from the store. */
+  /** Keeps these events of a job in place of earlier ones. Null keeps none: the events are then read from the store. */
   keep(key: JobKey, events: readonly StoredEvent[] | null): void {
     const last = this.#kept.get(nameOfJob(key))?.at(-1)?.seq ?? 0;
     if (events !== null && (events.at(-1)?.seq ?? 0) < last) return;
@@ -29,7 +29,7 @@ export class KeptEvents {
     if (events !== null) this.#kept.keep(nameOfJob(key), events);
   }
 
-  /** A page of kept events; null if it must be read from the store. Events stored since then are in a page of their own. */
+  /** A page of kept events; null if the page must be read from the store. Newer events are in a page of their own. */
   page({ key, after, limit }: EventsInput): EventPage | null {
     const kept = this.#kept.get(nameOfJob(key)) ?? [];
     const isNext = kept.every(({ seq }, index) => seq === after + 1 + index);

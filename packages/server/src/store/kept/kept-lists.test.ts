@@ -14,7 +14,7 @@ const asked = (tenant: string, limit = 50): ListInput => ({
   language: null,
 });
 
-/** A list whose pages are numbered by how often the store was asked. */
+/** A list whose pages say how often the store has been asked. */
 function countedLists(charsMax?: number) {
   const lists = new KeptLists(charsMax);
   let asks = 0;

@@ -1,12 +1,12 @@
 /**
- * Keeps pages of tenants' lists, so that a page is answered without the store as long as no job of the tenant changes.
- * This is only for a store that no other process changes. Every change goes through `change`, which first drops the
- * tenant's pages. A page that is read during a change is not kept.
+ * Keeps pages of tenants' job lists, so that a page is returned without a read as long as none of the tenant's jobs changes. Only
+ * for a store that no other process changes. Every change goes through `change`, which first drops the tenant's pages. A page
+ * that is read during a change is not kept.
  */
 import type { ListPage } from '../records/answers.ts';
 import type { ListInput } from '../records/inputs.ts';
 
-/** Characters of all pages together. */
+/** How many characters all pages together may have. */
 const charsKeptMax = 4 * 2 ** 20;
 
 /** The pages of one tenant. */
@@ -19,7 +19,7 @@ export class KeptLists {
   readonly #charsMax: number;
   #shelves = new Map<string, Shelf>();
   #chars = 0;
-  /** How many changes are under way, for each tenant and for all tenants together. */
+  /** How many changes are under way: for each tenant, and for all tenants at once. */
   readonly #changing = new Map<string, number>();
   #changingAll = 0;
 
@@ -77,7 +77,7 @@ export class KeptLists {
     return shelf;
   }
 
-  /** Keeps a page unless its shelf was dropped since the page was requested: the page may then be older than the change. */
+  /** Keeps a page. If its shelf was dropped since the request, the page may be older than a change, and is not kept. */
   #keep(tenant: string, shelf: Shelf, { name, page }: { name: string; page: ListPage }): void {
     const chars = name.length + page.items.length;
     if (this.#shelves.get(tenant) !== shelf || shelf.pages.has(name) || chars > this.#charsMax) return;
@@ -93,7 +93,7 @@ export class KeptLists {
   }
 }
 
-/** The name of a page among the kept ones. A label comes last, because it may have spaces. */
+/** The name of a kept page. The label comes last, because a label may have spaces. */
 function nameOf({ limit, before, statuses, language, label }: ListInput): string {
   return `${limit} ${before === null ? '' : `${before.created_at} ${before.job_id}`} ${statuses?.join() ?? ''} ${language ?? ''} ${label ?? ''}`;
 }

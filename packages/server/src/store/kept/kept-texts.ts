@@ -1,11 +1,11 @@
 /**
- * Keeps long texts that were lately built, in the pieces in which they are sent. A reader requests the pieces of a text one after
- * the other, and output is often requested again; neither should read the job's events each time. The events of a text never
- * change, so a kept text is never wrong. A text that was forgotten is built again.
+ * Keeps recently built long texts, in the pieces in which they are sent. A reader requests a text's pieces one after the other,
+ * and output is often requested again. So the job's events need not be read each time. They never change, so a kept text is never
+ * wrong. A text that was forgotten is built again.
  */
 import { Kept } from './kept.ts';
 
-/** A piece in UTF-8, with the numbers of the event before its first event and of its last event. */
+/** A piece in UTF-8. `after` is the number of the event before its first event; `last` is that of its last event. */
 export interface KeptPiece {
   readonly after: number;
   readonly last: number;
@@ -19,7 +19,7 @@ export interface KeptText {
   readonly pieces: readonly KeptPiece[];
 }
 
-/** Bytes of all kept texts together. */
+/** How many bytes all kept texts together may have. */
 const keptBytesMax = 8 * 2 ** 20;
 
 /** Texts by name. */

@@ -1,6 +1,6 @@
 /**
- * Keeps values that were lately read or made, within a bound. A kept value is returned without a read; a value that was dropped
- * is read again. Keep only values that never change, or that their owner clears before they change.
+ * Keeps recently read or made values, within a bound. A kept value is returned without a read; a dropped value is read again.
+ * Keep only values that never change, or that their owner clears before they change.
  */
 
 export interface KeptOptions<Value> {
@@ -11,7 +11,7 @@ export interface KeptOptions<Value> {
   readonly millisecondsMax?: number;
 }
 
-/** Values by name. The values that were kept first are forgotten first. */
+/** Values by name. The values kept longest are forgotten first. */
 export class Kept<Value> {
   readonly #options: KeptOptions<Value>;
   readonly #values = new Map<string, { readonly value: Value; readonly until: number }>();

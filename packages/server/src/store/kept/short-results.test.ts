@@ -13,11 +13,11 @@ test('a result counts as short up to 32 Ki characters of stdout and stderr toget
   const longest = shortResult(ended, contents(32 * 1024));
   expect(JSON.parse(String(longest))).toMatchObject({ ...ended, stderr: 'e', violations: [], artifacts: [] });
   expect(shortResult(ended, contents(32 * 1024 + 1))).toBeNull();
-  // Each of these is six characters of JSON.
+  // Each of these takes six characters in JSON.
   expect(shortResult(ended, contentsOf({ stdout: '\u0001'.repeat(32 * 1024) }))).toBeNull();
 });
 
-test('a result that a caller waits for is kept up to the maximum of a stream', () => {
+test('a result that a caller waits for is kept up to the maximum length of a stream', () => {
   const contents = contentsOf({ stdout: 'x'.repeat(2 ** 20) });
   expect(shortResult(ended, contents)).toBeNull();
   expect(JSON.parse(String(shortResult({ ...ended, isAwaited: true }, contents)))).toMatchObject({
@@ -50,7 +50,7 @@ test('a long result is returned from memory once, and a short one any number of 
   expect([results.take(key('2')), results.take(key('2'))]).toEqual([long, null]);
 });
 
-test('a long result frees its memory when it was returned', () => {
+test('a long result frees its memory once it is returned', () => {
   const results = new ShortResults(100_000);
   results.keep(key('1'), textOf('x'.repeat(70_000)));
   results.take(key('1'));

@@ -1,7 +1,7 @@
 /**
- * Keeps short folded results, which the terminal transaction makes, so that a wait for the end of a job is answered
- * without reading the store. They never change; only the removal of jobs drops them. A longer result is kept for the
- * answer to one wait, and then forgotten.
+ * Keeps short folded results from terminal transactions, so that a wait for the end of a job is answered without reading the
+ * store. Results never change, and are cleared when jobs are removed. A longer result is kept for the answer to one wait, and
+ * then forgotten.
  */
 import type { FoldedResult, StreamName, Violation } from '@vouchbox/protocol';
 import { type JsonText, textOf } from '../../ground/json-text.ts';
@@ -12,9 +12,9 @@ import { Kept } from './kept.ts';
 /** The most characters of output in a short result; if a caller waits for it, as many as a stream may record. */
 const charsMax = 32 * 1024;
 const awaitedCharsMax = 2 ** 20;
-/** Characters of all kept results together: a few long ones, or thousands of jobs that write a line. */
+/** How many characters all kept results together may have: a few long results, or thousands of one line each. */
 const charsKeptMax = 4 * 2 ** 20;
-/** The part of a long text that shows whether it has many more characters in JSON. */
+/** How much of a long text is looked at to see whether its JSON is much longer. */
 const sampleChars = 4096;
 
 /** The members of a result that come from the job's row, and whether a caller waits for the result. */
@@ -30,7 +30,7 @@ export interface EndedContents {
 }
 
 /**
- * The JSON text of the `FoldedResult` of a job that ended without artifacts, if it is short; else null. Spec § GET
+ * The JSON text of the `FoldedResult` of a job that ended without artifacts; null if the text is not short. Spec § GET
  * /v1/jobs/{id}/result.
  */
 export function shortResult(
@@ -60,7 +60,7 @@ function isSpelledLonger(text: string): boolean {
   return text.length > sampleChars && JSON.stringify(text.slice(0, sampleChars)).length > 2 * sampleChars;
 }
 
-/** The short results of the jobs that ended last, by the keys of these jobs. */
+/** The short results of the jobs that ended last, by job key. */
 export class ShortResults {
   readonly #kept: Kept<JsonText<FoldedResult>>;
 

@@ -1,6 +1,6 @@
 /**
- * The log of signed statements: one for a store, opened once. Its positions are given by `sequenceLog`, and its heads are
- * signed outside of the store, after their commit. docs/decisions/0064.
+ * The log of signed statements. A store has one, opened once. `sequenceLog` gives out the positions. Heads are signed outside the
+ * store, after they have been committed. docs/decisions/0064.
  */
 import assert from 'node:assert';
 import { type Hash, leafHash, nodeHash, tileHashes } from '@vouchbox/evidence';
@@ -16,7 +16,7 @@ type HeadOfTree = LogHead & Pick<LogState, 'tree'>;
 /** The key of the log's state, which is one row. */
 export const STATE = { state_id: 1 } as const;
 
-/** A tree that has only its first leaf, and no signed head. */
+/** A tree with only its first leaf and without a signed head. */
 const FIRST = { size: 1, signed_size: 0, checkpoint: null, rekor_head: null } as const;
 
 const insertState = insertNew('log_state', ['host', 'tree', 'log_key', 'opening'], { ...STATE, ...FIRST });
@@ -89,15 +89,15 @@ export async function logState(db: StoreDatabase): Promise<LogState | null> {
   return { ...state, head: isSigned ? { size: signed_size, checkpoint, rekor_head } : null };
 }
 
-/** Opens the log with its first leaf, unless it is open. Returns the state of the log. */
+/** Opens the log with its first leaf, unless it is already open. Returns the state of the log. */
 export async function openLog(db: StoreDatabase, { body, ...opening }: LogOpening): Promise<LogState | null> {
   if ((await insertState.run(db, opening)) > 0) insertHash.send(db, { level: 0, position: 0, hash: leafHash(body) });
   return await logState(db);
 }
 
 /**
- * Gives positions to at most `most` statements that wait for one, if the log still has this tree of `size` leaves. Of two nodes
- * that try at once, one succeeds. Returns the new size; null if another node was first.
+ * Gives positions to at most `most` of the statements that wait for one, if the log still has this tree with `size` leaves. If
+ * two nodes try at once, one succeeds. Returns the new size; null if another node was first.
  */
 export async function sequenceLog(
   db: StoreDatabase,
@@ -117,7 +117,7 @@ export async function sequenceLog(
   return next;
 }
 
-/** Statements that wait for a place: results, and the pending statements of jobs, which must be logged by a given time. */
+/** Statements that wait for a position: first the pending statements, which must be logged by a given time, then results. */
 async function waitingFor(db: StoreDatabase, most: number): Promise<readonly Waiting[]> {
   const pending = await selectPending.all(db, { most });
   const results = await selectWaiting.all(db, { most: most - pending.length });
@@ -145,7 +145,7 @@ async function fillLevels(db: StoreDatabase, from: number, to: number): Promise<
   }
 }
 
-/** The hashes of a level from position `from` up to position `to`, without `to`. */
+/** The hashes on a level, from position `from` up to but not including `to`. */
 export async function hashesOf(
   db: StoreDatabase,
   range: { readonly level: number; readonly from: number; readonly to: number },
@@ -153,7 +153,7 @@ export async function hashesOf(
   return (await selectHashes.all(db, range)).map(({ hash }) => new Uint8Array(hash));
 }
 
-/** The root hash of a full subtree, computed from all hashes of one of its levels, whose number is a power of two. */
+/** The root hash of a full subtree, from all hashes on one of its levels. Their number is a power of two. */
 export function foldedHash(hashes: readonly Hash[]): Hash {
   const [first, second] = hashes;
   assert(first !== undefined, 'a subtree has leaves');
@@ -180,8 +180,8 @@ const displacePending = updateBy('log_pending', [], [], displaced);
 const emptyState = updateBy('log_state', ['state_id'], [], { to: { size: 0 } });
 
 /**
- * Opens the next tree of the log, which replaces the tree `from`; no hash of the replaced tree is kept. Every statement whose job
- * still exists waits for a position again. False if the log has another tree already.
+ * Opens the log's next tree in place of the tree `from`, whose hashes are all deleted. Every statement whose job still exists
+ * waits for a position again. False if the log no longer has the tree `from`.
  */
 export async function reopenLog(
   db: StoreDatabase,
@@ -196,14 +196,14 @@ export async function reopenLog(
 }
 
 /**
- * Closes the log of a copied store until the next tree is opened; its last head stays served. The log then has size 0
- * but keeps its hashes, so any version that tries to add a leaf fails: the hash of leaf 0 is already there.
+ * Closes the log of a copied store until the next tree is opened; the last head is still served. The size becomes 0, but the
+ * hashes stay. So any version that tries to add a leaf fails: the hash of leaf 0 is already there.
  */
 export async function closeLog(db: StoreDatabase): Promise<boolean> {
   return (await emptyState.run(db, STATE)) > 0;
 }
 
-/** Keeps a signed head that is larger than the kept one, if its tree is open and has as many leaves. False if it is not kept. */
+/** Keeps a signed head if its tree is open and has enough leaves, and if it is larger than the kept head. False if not kept. */
 export async function storeLogHead(db: StoreDatabase, head: HeadOfTree): Promise<boolean> {
   return (await updateHead.run(db, head)) > 0;
 }

@@ -1,4 +1,4 @@
-/** Promises as the store keeps them: which jobs have one, which statements a waiting job gets, and what retention leaves. */
+/** Promises in the store: which jobs have one, which statements a waiting job gets, and what retention keeps. */
 import { leafHash } from '@vouchbox/evidence';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { storeAttestation } from '../evidence/attestations.ts';
@@ -43,7 +43,7 @@ async function accepted(changes: Partial<AdmitInput> = {}): Promise<JobKey> {
   return key;
 }
 
-/** A job whose promise is signed, and due at a time in milliseconds. */
+/** A job whose promise is signed. It is due at the given time, in milliseconds. */
 async function promised(due: number): Promise<JobKey> {
   const key = await accepted({ promise: { due_at: at(due), answer_by: at(due + 10) } });
   await storePromises(db, { promises: [{ ...key, key_id: KEY_ID, envelope: envelope(key.job_id) }] });
@@ -65,7 +65,7 @@ async function sequenced(): Promise<void> {
 const draw = (now: number) =>
   drawPending(db, { now: at(now), due_at: at(now + 100), answer_by: at(now + 110), limit: 9 });
 
-test('only a job accepted with a promise has one, and its submission is stated as in the receipt', async () => {
+test('only a job accepted with a promise has one, and the promise describes the submission as the receipt does', async () => {
   const [plain, asked] = [await accepted(), await accepted({ promise: { due_at: at(1), answer_by: at(2) } })];
   expect(await jobPromise(db, plain)).toBeNull();
   expect(await jobPromise(db, asked)).toEqual({ envelope: null, key_id: null });
@@ -110,7 +110,7 @@ test('a job that waits gets a new statement at each given time, and a logged job
   expect(await draw(300)).toBe(0);
 });
 
-test('a pending statement is made only after its promise is signed, and even if the job has no leaf', async () => {
+test('a pending statement is made only after its promise is signed, but even if the job has no leaf', async () => {
   const key = await accepted({ promise: { due_at: at(400), answer_by: at(410) } });
   expect(await draw(400)).toBe(0);
   await storePromises(db, { promises: [{ ...key, key_id: KEY_ID, envelope: envelope('p') }] });

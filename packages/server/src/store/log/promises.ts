@@ -1,6 +1,6 @@
 /**
- * Promises of accepted jobs, and pending statements of promised jobs. Both are fixed here, each in one transaction, and signed
- * outside of the store: two signers make the same bytes, and the first signature is kept. docs/decisions/0066.
+ * Promises for accepted jobs, and pending statements about promised jobs. Each is fixed in one transaction, and signed later
+ * outside the store. So two signers sign the same bytes, and the first signature is kept. docs/decisions/0066.
  */
 import { randomBytes } from 'node:crypto';
 import { saltBytes } from '@vouchbox/evidence';
@@ -50,7 +50,7 @@ const selectNextDue = prepared((db) =>
     .limit(sql.lit(1)),
 );
 
-/** Settles promises: the log has the results of these jobs, so no more statements are due. */
+/** Settles promises whose jobs have their results in the log: no more statements are due for them. */
 const settle = prepared((db, { now }: { now: string }) =>
   db
     .updateTable('job_promises')
@@ -122,7 +122,7 @@ const selectPending = prepared((db, asked: JobKey & { limit: number }) =>
     .limit(asked.limit),
 );
 
-/** Promises that wait for their signature, the oldest jobs first. */
+/** Promises that wait for their signature, oldest job first. */
 export async function unsignedPromises(
   db: StoreDatabase,
   asked: { readonly limit: number },
@@ -131,7 +131,7 @@ export async function unsignedPromises(
   return rows.flatMap(({ evidence, ...row }) => (evidence === null ? [] : [{ ...row, evidence }]));
 }
 
-/** Keeps signatures of promises that have none yet. */
+/** Stores signatures for promises that have none yet. */
 export async function storePromises(
   db: StoreDatabase,
   { promises }: { readonly promises: readonly SignedPromise[] },
@@ -150,8 +150,8 @@ export async function nextPromiseDue(db: StoreDatabase): Promise<string | null> 
 }
 
 /**
- * Makes a pending statement for each signed promise that is due and whose job has no result in the log, at most `limit`. Each
- * statement gets a new time. Returns how many were made; 0 means that none is left.
+ * Makes at most `limit` pending statements, one for each signed promise that is due and whose job has no result in the log. Each
+ * promise then gets a new due time. Returns how many were made; 0 means that none is left.
  */
 export async function drawPending(
   db: StoreDatabase,
@@ -160,7 +160,7 @@ export async function drawPending(
   await settle.run(db, { now });
   let drawn = 0;
   for (const { due_at, ...key } of await selectDue.all(db, { now, limit })) {
-    // If two nodes make the same statement, only one of them finds the row unchanged.
+    // If two nodes try to make the same statement, only one of them finds the row unchanged.
     if ((await postpone.run(db, { ...key, from: due_at, due_at: times.due_at })) === 0) continue;
     const statement = ((await selectLast.first(db, key))?.statement ?? 0) + 1;
     const salt = randomBytes(saltBytes).toString('hex');
@@ -179,7 +179,7 @@ export async function unsignedPending(
   return rows.flatMap(({ promise, ...row }) => (promise === null ? [] : [{ ...row, promise }]));
 }
 
-/** Keeps signatures of statements that have none yet. They then wait for their places in the log. */
+/** Stores signatures for statements that have none yet. The statements then wait for their places in the log. */
 export async function storePending(
   db: StoreDatabase,
   { statements }: { readonly statements: readonly SignedPending[] },

@@ -1,4 +1,4 @@
-/** Reads the log: the hashes of ranges, of which proofs are made; tiles; and the places of statements. */
+/** Reads the log: the range hashes that make up proofs, the tiles, and the places of statements. */
 import { type Hash, type LeafRange, nodesOf, rangeHash, type TreeNode, tileHashes } from '@vouchbox/evidence';
 import { sql } from 'kysely';
 import { countBy, JOB, selectBy } from '../by-column.ts';
@@ -14,7 +14,7 @@ const selectPosition = prepared((db, { hash }: { hash: Uint8Array }) =>
   db
     .selectFrom('log_hashes')
     .select('position')
-    // The level is written into the query, so that the index of leaves serves it.
+    // The level is written into the query, so that the leaves' index can serve it.
     .where(sql<boolean>`level = 0`)
     .where('hash', '=', hash)
     .orderBy('position')
@@ -26,7 +26,7 @@ const selectCounts = selectBy('log_state', ['state_id'], ['host', 'tree', 'size'
 const countWaiting = countBy('log_entries', [], { where: { position: null } });
 const countWaitingPending = countBy('log_pending', [], { where: { position: null }, also: sql`leaf_hash is not null` });
 
-/** The hashes of the ranges of a proof. All leaves in these ranges have a position. */
+/** The hash of each range of a proof. All leaves in these ranges must have positions. */
 export async function logRanges(db: StoreDatabase, ranges: readonly LeafRange[]): Promise<readonly Hash[]> {
   const hashes = new Map<string, Hash>();
   for (const node of ranges.flatMap(nodesOf)) hashes.set(nameOf(node), await hashOfNode(db, node));
@@ -41,10 +41,10 @@ function hashOfNode(db: StoreDatabase, { level, index }: TreeNode): Promise<Hash
   return hashesOf(db, tiles).then(foldedHash);
 }
 
-/** Levels of the tree from one level of tiles to the next. */
+/** How many levels of the tree lie between one level of tiles and the next. */
 const TILE_LEVELS = Math.log2(tileHashes);
 
-/** The hashes of a tile one after the other, at most 256 of 32 bytes, as https://c2sp.org/tlog-tiles has them. */
+/** The hashes of a tile, one after the other, as in https://c2sp.org/tlog-tiles: at most 256, each of 32 bytes. */
 export async function logTile(
   db: StoreDatabase,
   { level, index, width }: { readonly level: number; readonly index: number; readonly width: number },
@@ -64,7 +64,7 @@ export function logPlace(db: StoreDatabase, key: JobKey): Promise<LogPlace | nul
   return selectPlace.first(db, key);
 }
 
-/** The first position of a leaf; null if the log has none of this hash. */
+/** The first position of the leaf with this hash; null if the log has none. */
 export async function logPosition(db: StoreDatabase, hash: Uint8Array): Promise<number | null> {
   return (await selectPosition.first(db, { hash }))?.position ?? null;
 }

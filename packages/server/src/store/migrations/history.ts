@@ -1,16 +1,16 @@
-/** Reads the history of a store in either kind. */
+/** Reads the schema history of either kind of store. */
 import { CompiledQuery } from 'kysely';
 import type { StoreDatabase } from '../schema.ts';
 import { StoreError } from '../store-error.ts';
 
-/** How a kind of store finds its history. */
+/** How a kind of store finds its schema history. */
 export interface HistoryTable {
   /** A query that returns the names of all tables as `name`. */
   readonly tables: string;
   readonly create: string;
 }
 
-/** The names in the history. An empty database first gets one. @throws StoreError `unrecognised` if the database is no store */
+/** The names in the history. An empty database gets a history. @throws StoreError `unrecognised` if the database is no store */
 export async function historyOf(db: StoreDatabase, { tables, create }: HistoryTable): Promise<readonly string[]> {
   const present = await namesIn(db, tables);
   if (present.length === 0) await db.executeQuery(CompiledQuery.raw(create));

@@ -1,13 +1,13 @@
 /**
- * The steps that lead a store to the schema of this program, in either kind of store. The names of the steps that were taken are
- * in the store's own `schema_history`; the other steps are taken in their order. A store is never downgraded.
+ * The steps that bring either kind of store to this program's schema. The store's own `schema_history` names the steps that were
+ * taken; the others are then taken in order. A store is never downgraded.
  */
 import { StoreError } from '../store-error.ts';
 
 export interface Step {
   /**
    * The step's name in the history, which never changes. `0001` is the store of v0.1, `0003` that of v0.3, `0004` that of 0.1.0.
-   * Only the first step of 0.1.0 begins with `0004-`: every other such name is of a tree that was not released.
+   * Only the first step of 0.1.0 begins with `0004-`: any other such name comes from a tree that was never released.
    */
   readonly name: string;
   /** Statements, each of which ends with a semicolon and a line feed. */
@@ -16,11 +16,11 @@ export interface Step {
 
 /**
  * The commit whose stores are taken over: the last one before the steps of unreleased trees were joined into one. Its stores have
- * the present tables, under the names of all those steps.
+ * the present tables, and the names of all those steps.
  */
 const lastUnreleased = '542037d9';
 
-/** The names of the steps of that commit that both kinds of store took. */
+/** The names of that commit's steps that both kinds of store took. */
 export const UNRELEASED_OF_BOTH: readonly string[] = [
   ...['0004-schema', '0004-with-used-outputs', '0004-with-verdicts', '0004-with-whole-outputs'],
   ...['0004-with-whole-programs', '0004-with-whole-statements', '0004-with-written-log', '0004-without-lost-promises'],
@@ -31,11 +31,11 @@ export const UNRELEASED_OF_BOTH: readonly string[] = [
 /** Removes the names of those steps from the history. */
 export const forgetUnreleased = "delete from schema_history where name like '0004-%';\n";
 
-/** How to take over a store of that commit. */
+/** How to take over a store from that commit. */
 export interface Takeover<Taken extends Step> {
   /** Every name in the history of such a store. */
   readonly names: readonly string[];
-  /** The step that is taken instead of the step of the same name. It changes only the history. */
+  /** The step that is taken in place of the step with the same name. It changes only the history. */
   readonly step: Taken;
 }
 

@@ -1,7 +1,7 @@
-/** Tells which contents of a job can lie in an object store, without the queries that find them. */
+/** Constants for the contents of a job that can lie in an object store. This module has no queries. */
 
-/** The position of the result of a job among its contents; the positions of artifacts count from 0. */
+/** The position of a job's result among the job's contents. Artifacts have positions from 0 up. */
 export const resultPosition = -1;
 
-/** The least size of a content that can be moved, in bytes. The definitions of two indexes contain this number. */
+/** The least size, in bytes, of a content that can be moved. Two index definitions contain this number. */
 export const movedBytesMin = 65_536;

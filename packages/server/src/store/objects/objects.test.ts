@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => testStore[Symbol.asyncDispose]());
 
-/** Requires content that a test has stored. */
+/** Returns what a test has stored, and fails if it is not there. */
 function there<T>(found: T | null | undefined): T {
   if (found === null || found === undefined) throw new Error('it is not there');
   return found;
@@ -50,7 +50,7 @@ async function isHere(key: ContentKey): Promise<boolean> {
   return here.some(({ job_id, position }) => job_id === key.job_id && position === key.position);
 }
 
-/** Begins the object of a content, as if its bytes were to be put now. */
+/** Begins the object for a content, as if the bytes were to be put now. */
 async function begun(key: ContentKey, time = 10): Promise<StoredObject & { isStored: boolean }> {
   const { content } = there(await store.contentHere(key));
   const object = { tenant: key.tenant, sha256: sha256Hex(content), size_bytes: content.length };
@@ -120,7 +120,7 @@ test('two tenants never share an object', async () => {
   expect(await store.objectOf({ ...artifactOf(ours), tenant: 'umbrella' })).toBeNull();
 });
 
-test('an object that was begun and abandoned is used again by the next move of the artifact', async () => {
+test('an object that was begun and abandoned is used again when the artifact is next moved', async () => {
   const key = artifactOf(await endedWith(largeContent()));
   const left = await begun(key, 10);
   expect(await begun(key, 12)).toEqual({ ...left, isStored: false });

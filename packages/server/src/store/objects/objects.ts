@@ -1,13 +1,13 @@
 /**
- * Large contents that lie in an object store instead of their rows. Each content is an object whose id is used only
- * once, so a late request to an old object harms no other object. The state of an object says what may become of it:
+ * Large contents that lie in an object store instead of their rows. An object's id is never used again, so a late request for an
+ * old object harms no other object. An object's state says what may become of it:
  *
- * - `putting`: its bytes are being put, and nobody reads it
+ * - `putting`: its bytes are being put, and nobody reads them
  * - `stored`: contents of jobs are read from it
  * - `loose`: a job that used it was removed, and other jobs may use it
- * - `condemned`: nobody uses it, nobody ever will, and it is to be removed
+ * - `condemned`: nobody uses it or ever will, and it is to be removed
  *
- * The row of an object is deleted only after the object itself was removed, so no object is forgotten.
+ * An object's row is deleted only after the object itself has been removed, so no object is forgotten.
  */
 import { type SqlBool, sql } from 'kysely';
 import { countBy, deleteBy, hasKey, insertOf, JOB, OBJECT, same, selectBy, updateBy } from '../by-column.ts';
@@ -21,10 +21,10 @@ export interface ContentKey extends JobKey {
   readonly position: number;
 }
 
-/** The bytes of a content as its row has them. */
+/** The bytes of a content that lies in its row. */
 export interface ContentHere {
   readonly content: Uint8Array;
-  /** A text that distinguishes a result of a job from another result that replaced it. */
+  /** A text that distinguishes a job's result from a later one that replaces it. */
   readonly version: string;
 }
 
@@ -96,7 +96,7 @@ const makeStored = updateBy('objects', OBJECT, [], { to: { state: 'stored' }, al
 
 const insertUse = insertOf('object_uses', [...CONTENT, 'object_id']);
 
-/** Notes that the contents of a job that is about to be removed may lie in objects; part of the transaction that removes it. */
+/** Marks a job's objects as loose, because the job is about to be removed; part of the transaction that removes it. */
 export const loosenObjects = prepared((db, key: JobKey) =>
   db
     .updateTable('objects')
@@ -115,7 +115,7 @@ const deleteUse = deleteBy('object_uses', CONTENT);
 
 const isUsed = sql<SqlBool>`exists (select 1 from object_uses where object_uses.tenant = objects.tenant and object_uses.object_id = objects.object_id)`;
 
-/** The condition on the state of an object. The index of states leaves out stored objects, so a query must exclude them, too. */
+/** A condition on an object's state. The index of states leaves out stored objects, so the query must exclude them, too. */
 const inState = (state: Exclude<ObjectTable['state'], 'stored'>) =>
   sql<SqlBool>`state = ${sql.lit(state)} and state <> 'stored'`;
 
@@ -182,26 +182,26 @@ const selectArtifactObject = prepared((db, key: JobKey & { readonly path: string
     .where(hasKey('artifacts', [...JOB, 'path'], key)),
 );
 
-/** Contents that lie in their rows, with at least `bytesMin` and `movedBytesMin` bytes; at most `limit` of a kind. */
+/** Contents of at least `bytesMin` and `movedBytesMin` bytes that lie in their rows; at most `limit` of each kind. */
 export async function contentsHere(db: StoreDatabase, large: Large): Promise<readonly ContentKey[]> {
   const artifacts = await largeArtifacts.all(db, large);
   const results = await largeResults.all(db, large);
   return [...artifacts, ...results.map((key) => ({ ...key, position: resultPosition }))];
 }
 
-/** The bytes of a content that is in its row; null if the row does not have it. */
+/** The bytes of a content; null if they do not lie in its row. */
 export async function contentHere(db: StoreDatabase, key: ContentKey): Promise<ContentHere | null> {
   const isResult = key.position === resultPosition;
   const found: ContentHere | null = isResult ? await selectResult.first(db, key) : await selectArtifact.first(db, key);
   return found === null || found.content.length === 0 ? null : found;
 }
 
-/** The object in which a content of a job lies; null if it lies in none. */
+/** The object in which a job's content lies; null if the content lies in none. */
 export function objectOf(db: StoreDatabase, key: ContentKey): Promise<StoredObject | null> {
   return selectUsed.first(db, key);
 }
 
-/** The object in which an artifact of a job lies; null if it lies in none. */
+/** The object in which a job's artifact lies; null if the artifact lies in none. */
 export function objectOfArtifact(
   db: StoreDatabase,
   { key, path }: { readonly key: JobKey; readonly path: string },
@@ -219,8 +219,8 @@ export async function objectCounts(
 }
 
 /**
- * Names the object into which bytes of a tenant are to be put: one that the tenant already has, one that another node or an
- * earlier try began, or the given one. `isStored` tells whether contents are read from the object.
+ * Chooses the object into which a tenant's bytes are to be put: one that the tenant already has, one begun by another node or an
+ * earlier try, or the given one. `isStored` tells whether contents may already be read from the object.
  */
 export async function beginObject(
   db: StoreDatabase,
@@ -236,8 +236,8 @@ export async function beginObject(
 }
 
 /**
- * Makes a content be read from an object whose bytes were read back, and empties the content's row. False if the row no longer
- * has the content, if the content was replaced, or if the object is condemned: then the content stays where it is.
+ * Empties a content's row, so that the content is read from an object whose bytes were read back. If the row no longer has the
+ * content, the content was replaced, or the object is condemned, nothing changes, and the answer is false.
  */
 export async function placeObject(db: StoreDatabase, placed: PlaceObject): Promise<boolean> {
   if ((await touch.run(db, { ...placed, changed_at: placed.at })) === 0) return false;
@@ -248,15 +248,15 @@ export async function placeObject(db: StoreDatabase, placed: PlaceObject): Promi
   return true;
 }
 
-/** Notes that the result of a job is withdrawn; part of the transaction that withdraws it. */
+/** Ends the use of an object by a withdrawn result; part of the transaction that withdraws the result. */
 export function releaseResult(db: StoreDatabase, key: JobKey): void {
   loosenObjects.send(db, key);
   deleteUse.send(db, { ...key, position: resultPosition });
 }
 
 /**
- * Condemns objects that nobody uses, and objects that were begun before `begunBefore` and never put. Returns at most `limit`
- * condemned objects, which are to be removed.
+ * Condemns objects that nobody uses, and objects that were begun before `begunBefore` and never completed. Returns at most
+ * `limit` condemned objects to remove.
  */
 export async function condemnObjects(
   db: StoreDatabase,
@@ -268,12 +268,12 @@ export async function condemnObjects(
   return await selectCondemned.all(db, input);
 }
 
-/** Deletes the row of a condemned object that was removed. */
+/** Deletes the row of a condemned object after the object was removed. */
 export async function forgetObject(db: StoreDatabase, key: ObjectKey): Promise<void> {
   await deleteCondemned.run(db, key);
 }
 
-/** Puts this object last among the condemned, because it could not be removed. */
+/** Moves an object that could not be removed to the end of the condemned objects. */
 export async function postponeObject(db: StoreDatabase, key: ObjectKey & { readonly at: string }): Promise<void> {
   await postponeCondemned.run(db, { ...key, changed_at: key.at });
 }

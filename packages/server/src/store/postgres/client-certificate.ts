@@ -13,13 +13,13 @@ export interface ClientCertificate {
 }
 
 /**
- * The permissions that others must not have on a key: all of them, as with libpq. But if root owns the key, root's group may
+ * The permissions that others must not have on a key: all of them, as with libpq. But if root owns the key, the key's group may
  * read it.
  */
 const OF_OTHERS = constants.S_IRWXG | constants.S_IRWXO;
 const OF_OTHERS_THAN_ROOT = constants.S_IWGRP | constants.S_IXGRP | constants.S_IRWXO;
 
-/** The certificate that a URL names, or null. @throws StoreError `unopenable` in one line that quotes no path or file */
+/** The certificate that a URL names, or null. @throws StoreError `unopenable`, in one line that quotes no path or file */
 export function clientCertificateOf(given: URLSearchParams): ClientCertificate | null {
   const [certFile, keyFile] = [given.get('sslcert'), given.get('sslkey')];
   if (certFile === null && keyFile === null) return null;
@@ -43,7 +43,7 @@ export function clientCertificateOf(given: URLSearchParams): ClientCertificate |
 export function contentOf(parameter: string, path: string, check: (stats: Stats) => void = () => {}): string {
   let file: number | null = null;
   try {
-    // The file is opened without waiting, because a named pipe would hold up the start.
+    // The file is opened without waiting: a named pipe would otherwise hold up the start.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     check(fstatSync(file));
     return readFileSync(file, 'utf8');

@@ -49,7 +49,7 @@ test('many changes in one group are sent one by one, in order', async () => {
   expect(await notes()).toHaveLength(20);
 });
 
-test('a server on the same machine is reached by its socket', async () => {
+test('a server on the same machine is reached through its socket', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-socket-'));
   chmodSync(directory, 0o777);
   await using local = await startPostgres({ unix_socket_directories: directory });
@@ -67,7 +67,7 @@ test('an empty group of changes sends nothing', () => {
   expect(session.asked).toBe(asked);
 });
 
-test('if one change of a group fails, the commit fails and none is stored', async () => {
+test('if one change in a group fails, the commit fails and no change is stored', async () => {
   await session.execute({ sql: 'delete from notes', parameters: [] });
   session.begin();
   session.together(() => {
@@ -79,7 +79,7 @@ test('if one change of a group fails, the commit fails and none is stored', asyn
   expect(await notes()).toEqual([]);
 });
 
-test('a change that follows a group is sent by itself, even if the group threw an error', async () => {
+test('a change that follows a group is sent by itself, even if gathering the group threw an error', async () => {
   await session.execute({ sql: 'delete from notes', parameters: [] });
   expect(() =>
     session.together(() => {

@@ -1,6 +1,6 @@
 /**
- * One connection to a PostgreSQL database. Only this module loads the driver. Queries are sent at once and answered in their
- * order, so a transaction costs as many round trips as there are answers to wait for.
+ * One connection to a PostgreSQL database. Only this module loads the driver. Queries are sent at once and answered in order, so
+ * a transaction costs one round trip for each answer that is waited for.
  */
 import { Kysely } from 'kysely';
 import type { Client, ClientConfig, QueryArrayResult, QueryConfig, QueryResult } from 'pg';
@@ -12,19 +12,19 @@ import { encryptionOf } from './encryption.ts';
 import { storeErrorOf } from './error.ts';
 import { fromStoredText, toStoredText } from './text.ts';
 
-/** How long to wait for a connection, and for the answer to one query unless the caller sets a shorter time. */
+/** How long to wait for a connection, and for one query's answer unless the caller sets a shorter time. */
 const connectMillisecondsMax = 5000;
 const answerMillisecondsMax = 60_000;
 
-/** The most changes in one statement. Each combination of changes is another text, and the server keeps every text. */
+/** The most changes in one statement. Each combination of changes has its own text, and the server keeps every text. */
 const togetherMax = 8;
 
 /** The oldest server version, which has `pg_current_xact_id` and `pg_xact_status`. */
 const versionMin = 130_000;
 
 /**
- * The settings of a session. A commit that is answered must be on disk, and settings of a role or a database must not weaken
- * this. The other settings end sessions of a client that stopped or was cut off, because such sessions hold locks.
+ * The settings of a session. An answered commit must be on disk, and the settings of a role or database must not weaken this. The
+ * other settings end the sessions of a client that stopped or was cut off, because such sessions hold locks.
  */
 const SETTINGS = `
   set client_encoding = 'UTF8';
@@ -35,7 +35,7 @@ const SETTINGS = `
   set tcp_keepalives_count = 3;
   select set_config('tcp_user_timeout', '30000', false)`;
 
-/** The types of PostgreSQL that are converted, by their object identifiers: pg_type.dat. */
+/** How PostgreSQL's types are converted, by object identifier: pg_type.dat. */
 const TYPES: Readonly<Record<number, (text: string) => unknown>> = {
   16: (text) => text === 't', // bool
   17: (text) => Uint8Array.fromHex(text.slice(2)), // bytea
@@ -44,7 +44,7 @@ const TYPES: Readonly<Record<number, (text: string) => unknown>> = {
   23: Number, // int4
   25: fromStoredText, // text
   1043: fromStoredText, // varchar
-  1700: wholeNumber, // numeric, which sums of int8 have
+  1700: wholeNumber, // numeric, the type of a sum of int8
 };
 
 function wholeNumber(text: string): number {
@@ -55,21 +55,21 @@ function wholeNumber(text: string): number {
 
 export class Session implements Queries, AsyncDisposable {
   readonly db: StoreDatabase;
-  /** The number of the node; null until the session has one. */
+  /** The node's number; null until the session has one. */
   node: number | null = null;
-  /** How many queries were asked on this connection. */
+  /** How many queries have been sent on this connection. */
   asked = 0;
   readonly #client: Client;
-  /** The names of statements by their text, so that the server plans each only once. */
+  /** The names of statements, keyed by their texts, so that the server plans each statement only once. */
   readonly #names = new Map<string, string>();
-  /** The texts of statements that join several changes, by the texts of these changes. */
+  /** The texts of statements that join several changes, keyed by the texts of these changes. */
   readonly #joinedTexts = new Map<string, string>();
   #isLost = false;
-  /** Whether the driver holds queries of this turn that it has not written yet. */
+  /** Whether the driver is holding back this turn's queries to write them together. */
   #isGathering = false;
-  /** Changes that wait to be sent as one statement; null if each is sent by itself. */
+  /** Changes that are being gathered into one statement; null if each is sent by itself. */
   #together: BoundQuery[] | null = null;
-  /** The error of the first query of this transaction that failed while nobody waited for it. */
+  /** The error of this transaction's first query that failed while nobody waited for it. */
   #failure: Error | null = null;
 
   private constructor(client: Client, store: object) {
@@ -81,7 +81,7 @@ export class Session implements Queries, AsyncDisposable {
   }
 
   /**
-   * Opens a connection. `store` is the same for all connections of an open store. A query not answered in time ends the session.
+   * Opens a connection. `store` is shared by an open store's connections. If a query is not answered in time, the session ends.
    *
    * @throws StoreError
    */
@@ -109,7 +109,7 @@ export class Session implements Queries, AsyncDisposable {
     }
   }
 
-  /** Whether nothing more can be asked. */
+  /** Whether the session can no longer be used. */
   get isLost(): boolean {
     return this.#isLost;
   }
@@ -124,7 +124,7 @@ export class Session implements Queries, AsyncDisposable {
     return this.#answerTo<QueryArrayResult>(listed).then(({ rows }) => rows);
   }
 
-  /** Sends a query without waiting. If it fails, the next query that somebody waits for fails, or the commit does. */
+  /** Sends a query without waiting. If the query fails, the next query that somebody waits for also fails, or else the commit. */
   send(query: BoundQuery): void {
     if (this.#together !== null) {
       this.#together.push(query);
@@ -135,7 +135,7 @@ export class Session implements Queries, AsyncDisposable {
     });
   }
 
-  /** Sends the changes that `sends` gives as one statement, if they are few: see `together` of the store. */
+  /** Gathers the changes that `sends` sends. If they are few, they go as one statement: see `together` in `prepared.ts`. */
   together(sends: () => void): void {
     const changes: BoundQuery[] = [];
     this.#together = changes;
@@ -154,14 +154,14 @@ export class Session implements Queries, AsyncDisposable {
     this.send({ sql: `begin ${mode}`, parameters: [] });
   }
 
-  /** Resolves when the transaction is on disk. @throws the error of the first query of the transaction that failed */
+  /** Resolves when the transaction is on disk. @throws the error of the transaction's first failed query */
   async commit(): Promise<void> {
     const failure = await this.tryCommit();
     if (failure !== null) throw failure;
   }
 
   /**
-   * Resolves as null when the transaction is on disk, and as the error of the first failed query when the server has undone the
+   * Resolves to null when the transaction is on disk, or to the error of the first failed query when the server has undone the
    * transaction.
    *
    * @throws if neither answer came. The transaction may still be on disk.
@@ -172,12 +172,12 @@ export class Session implements Queries, AsyncDisposable {
     return this.#failure ?? new StoreError('internal', 'the transaction had failed');
   }
 
-  /** Calls `listener` with each message to the channels of this session. */
+  /** Calls `listener` with each message on this session's channels. */
   onMessage(listener: (payload: string) => void): void {
     this.#client.on('notification', ({ payload }) => listener(payload ?? ''));
   }
 
-  /** Resolves once the session hears what others send to this channel of the database. */
+  /** Resolves once the session hears what others send on this channel of the database. */
   async listen(channel: string): Promise<void> {
     await this.#once(`listen "${channel}"`);
   }
@@ -198,7 +198,7 @@ export class Session implements Queries, AsyncDisposable {
   }
 
   /**
-   * Asks a query. Queries of one turn are written together. The driver by itself would write each query separately, and
+   * Sends a query. All queries of one turn are written together. By itself, the driver would write each query separately, and
    * these system calls took more time than everything else on the thread.
    */
   #ask<Result>(query: QueryConfig, answered: (error: Error | null, result: Result) => void): void {
@@ -261,7 +261,7 @@ export class Session implements Queries, AsyncDisposable {
 }
 
 /**
- * Joins changes into one statement. Each change is a part of a `with`, and all see the rows as they were before.
+ * Joins changes into one statement. Each change is one part of a `with`, and all parts see the rows as they were before.
  * https://www.postgresql.org/docs/current/queries-with.html#QUERIES-WITH-MODIFYING
  */
 function joinedText(changes: readonly BoundQuery[]): string {
@@ -277,7 +277,7 @@ function joinedText(changes: readonly BoundQuery[]): string {
   return named.length === 0 ? last : `with ${named.join(', ')} ${last}`;
 }
 
-/** A parameter as it is stored. An array may hold texts, which are converted, too. */
+/** A parameter as it is stored. Texts in an array are converted, too. */
 function storedValue(value: unknown): unknown {
   if (typeof value === 'string') return toStoredText(value);
   return Array.isArray(value) ? value.map(storedValue) : value;

@@ -1,9 +1,9 @@
-/** Kysely on one session of PostgreSQL. The code that opens the session also closes it. */
+/** Lets Kysely work on one PostgreSQL session. The code that opens the session also closes it. */
 import { type Dialect, PostgresAdapter, PostgresQueryCompiler, type QueryResult } from 'kysely';
 import { directDialect } from '../direct-dialect.ts';
 import type { BoundQuery, StoreAdapter } from '../prepared.ts';
 
-/** The functions of a session for the query builder. `command` is the tag of PostgreSQL's answer. */
+/** What the query builder needs from a session. `command` is the tag of PostgreSQL's answer. */
 export interface Queries extends Pick<StoreAdapter, 'node' | 'lists' | 'send' | 'together'> {
   execute<Row>(query: BoundQuery): Promise<{ rows: Row[]; rowCount: number | null; command: string }>;
 }
@@ -40,7 +40,7 @@ class SessionAdapter extends PostgresAdapter implements StoreAdapter {
   }
 }
 
-/** The dialect of one session. `store` is the object that is the same for all sessions of an open store. */
+/** The dialect for one session. `store` is an object that all sessions of an open store share. */
 export function postgresDialect(queries: Queries, store: object): Dialect {
   return directDialect(new SessionAdapter(queries, store), new PostgresQueryCompiler());
 }

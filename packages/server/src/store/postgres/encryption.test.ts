@@ -1,4 +1,4 @@
-/** Connections to a real server with a certificate of an authority that the test made. */
+/** Connections to a real server. An authority that the test made has issued the server's certificate. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, copyFileSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ function makeAuthority(name: string): void {
   openssl('req', '-x509', ...KEY, '-keyout', `${name}.key`, '-out', `${name}.pem`, '-subj', `/CN=${name}`);
 }
 
-/** A certificate for `localhost` and for no address. */
+/** A certificate for the name `localhost`, but for no address. */
 function makeServerCertificate(): void {
   writeFileSync(file('names'), 'subjectAltName=DNS:localhost');
   makeCertificate('server', { subject: 'localhost', authority: 'authority', more: ['-extfile', 'names'] });
@@ -43,7 +43,7 @@ function makeCertificate(name: string, { subject, authority: by, more = [] }: Ce
   openssl('x509', '-req', '-in', `${name}.csr`, ...signed, '-out', `${name}.pem`);
 }
 
-/** One role of the server is let in only with a certificate of its name. It must give its password, too. */
+/** One role on the server is let in only with a certificate for its name. It must give its password, too. */
 function makeRules(): void {
   writeFileSync(
     file('pg_hba.conf'),
@@ -51,7 +51,7 @@ function makeRules(): void {
   );
 }
 
-/** The server reads its key only if nobody else can. */
+/** The server uses its key only if nobody else can read it. */
 function giveToServer(): void {
   chmodSync(directory, 0o755);
   if (process.getuid?.() !== 0) return;
@@ -82,12 +82,12 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** The URL of the server with these parameters, at this name of its host. */
+/** The URL of the server with these parameters and this host name. */
 function urlWith(parameters: string, { host = 'localhost', on = server.url } = {}): string {
   return `${on.replace('127.0.0.1', host)}?${parameters}`;
 }
 
-/** Whether a session of this URL is encrypted, or why there is none. */
+/** Whether a session opened with this URL is encrypted, or why there is no session. */
 async function outcome(url: string): Promise<string> {
   try {
     await using session = await Session.open(url, {});
@@ -156,7 +156,7 @@ describe('a server with a certificate from another authority', () => {
   });
 });
 
-test('a server without encryption is refused if encryption is demanded', async () => {
+test('a server without encryption is refused if the URL demands encryption', async () => {
   const on = inject('postgresUrl');
   for (const mode of ['require', `verify-ca&${authority}`, `verify-full&${authority}`]) {
     expect(await outcome(urlWith(`sslmode=${mode}`, { on }))).toMatch(/^unopenable: .*does not support SSL/);
@@ -169,7 +169,7 @@ describe('a database role that requires a client certificate', () => {
 
   const OPEN = /^unopenable: the file of the database URL’s sslkey can be used by others/;
 
-  /** The URL of that role. */
+  /** A URL for that role. */
   function certifiedWith(parameters: string): string {
     const url = new URL(urlWith(`${encrypted}&${parameters}`));
     url.username = 'certified';
@@ -196,7 +196,7 @@ describe('a database role that requires a client certificate', () => {
   });
 
   test('is refused with a certificate for its name from another authority', async () => {
-    // The server ends the connection, before or after it says why.
+    // The server ends the connection before or after saying why.
     expect(await outcome(certifiedWith(pair('namesake')))).toMatch(/^(unopenable|unreachable): /);
   });
 

@@ -1,5 +1,5 @@
 /**
- * The parameters of a database URL that concern encryption, each with libpq's meaning or refused: a connection is never less
+ * The parameters of a database URL that concern encryption. Each has libpq's meaning or is refused, so a connection is never less
  * protected than its URL says. https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-PROTECTION
  */
 import type { ConnectionOptions } from 'node:tls';
@@ -7,15 +7,15 @@ import { StoreError } from '../store-error.ts';
 import { clientCertificateOf, contentOf } from './client-certificate.ts';
 
 export interface Encryption {
-  /** The URL without the parameters that were read. */
+  /** The URL without the parameters that were read from it. */
   readonly url: string;
   /** The options of TLS. False turns TLS off; undefined if the URL names none of the parameters. */
   readonly ssl: ConnectionOptions | false | undefined;
 }
 
-/** The parameters that are read here, because the driver would give some of them another meaning. */
+/** The parameters that are read here: the driver would give some of them another meaning. */
 const PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'ssl', 'uselibpqcompat'] as const;
-/** Parameters of libpq that protect a connection, and that the driver would ignore. */
+/** Parameters that protect a connection in libpq but would be ignored by the driver. */
 const NOT_APPLIED = [
   'sslcrl',
   'sslcrldir',
@@ -31,10 +31,10 @@ const NOT_APPLIED = [
 const MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 type Mode = (typeof MODES)[number];
 
-/** The value of `sslrootcert` for the authorities that Node trusts. They also apply if no file is named. */
+/** The value of `sslrootcert` that stands for the authorities that Node trusts. They also apply if no file is named. */
 const SYSTEM = 'system';
 
-/** @throws StoreError `unopenable` in one line that quotes neither the URL nor a file */
+/** @throws StoreError `unopenable`, in one line that quotes neither the URL nor a file */
 export function encryptionOf(url: string): Encryption {
   if (!URL.canParse(url)) return { url, ssl: undefined };
   const parsed = new URL(url);

@@ -1,11 +1,11 @@
 /**
- * Translates what a query of PostgreSQL threw into the store's codes. The text of the server is repeated only for errors of
- * connections and resources, because other errors may quote a value that was to be stored.
+ * Translates PostgreSQL's errors into the store's codes. The server's text is repeated only if the error concerns a connection or
+ * a resource, because other errors may quote a value that was to be stored.
  * https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 import { StoreError, type StoreErrorCode } from '../store-error.ts';
 
-/** The codes by SQLSTATE, or by its class. */
+/** The codes, keyed by SQLSTATE or by its class. */
 const STATES: Readonly<Record<string, StoreErrorCode>> = {
   '08': 'unreachable', // connection exception
   '25006': 'read_only', // read_only_sql_transaction: the server is a standby
@@ -24,7 +24,7 @@ const STATES: Readonly<Record<string, StoreErrorCode>> = {
   XX002: 'corrupt', // index_corrupted
 };
 
-/** Errors of sockets and of name lookups. */
+/** Errors from sockets and name lookups. */
 const UNREACHABLE: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -38,7 +38,7 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
   'EAI_AGAIN',
 ]);
 
-/** Errors of a lost connection, for which the driver has no codes. */
+/** Errors for a lost connection. The driver has no codes for them. */
 const LOST = /^(Connection terminated|Client (has encountered|was closed)|timeout expired|Query read timeout)/;
 const UNTRUSTED = /SSL|certificate|self-signed/i;
 
@@ -63,18 +63,18 @@ export function storeErrorOf(thrown: unknown): StoreError {
   });
 }
 
-/** Whether the connection is gone, so that no more answers arrive on it. */
+/** Whether the error means that the connection is gone and no more answers will arrive on it. */
 export function isLoss(thrown: unknown): boolean {
   return storeErrorOf(thrown).code === 'unreachable';
 }
 
 /**
- * The errors of changes that collided: a deadlock, a serialization failure, a key that another node has stored since this
- * node looked for it, and a null because another node has stored the row of a tenant, as `jobs/tenants.ts` explains.
+ * The errors that changes get when they collide: a deadlock; a serialization failure; a key that another node stored after this
+ * node looked for it; a null because another node stored a tenant's row, as `jobs/tenants.ts` explains.
  */
 const COLLISIONS: ReadonlySet<string> = new Set(['40P01', '40001', '23505', '23502']);
 
-/** Whether the same change may succeed when it is made again, because it conflicted with the change of another session. */
+/** Whether a change conflicted with another session's change, and so may succeed when it is made again. */
 export function isCollision(thrown: unknown): boolean {
   return COLLISIONS.has(described(thrown).state ?? '');
 }
@@ -85,7 +85,7 @@ interface Described {
   readonly state: string | null;
 }
 
-/** Describes an error. The addresses of a name are tried one after the other, and each failure has its own error. */
+/** Describes an error. A name's addresses are tried one after the other, and each failure has its own error. */
 function described(thrown: unknown): Described {
   const first = thrown instanceof AggregateError ? (thrown.errors[0] as unknown) : thrown;
   const message = first instanceof Error ? first.message : String(first);

@@ -1,7 +1,7 @@
 /**
- * One node's part in a fleet, on a session of its own. It renews the lease, removes the next nodes if their leases are over, and
- * passes on the messages between nodes. A node that removed another looks for the jobs that the removed node left, and the first
- * node looks for such jobs with each beat.
+ * One node's part in a fleet, on a session of its own. It renews the node's lease, removes the next nodes if their leases are
+ * over, and passes on messages between nodes. A node that removed another looks for the jobs that the removed node left. The
+ * first node looks for such jobs with each beat.
  */
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import type { Beat, FleetListener, LiveNode, NodeFacts } from '../fleet.ts';
@@ -25,7 +25,7 @@ import { beatAnswerMilliseconds, beatMilliseconds, leaseSeconds, startingLeaseSe
 import { Messages } from './messages.ts';
 
 /**
- * The settings of this session. A lease need not outlast a crash of the database, because the nodes renew it afterwards. Rows are
+ * The settings of this session. A lease need not survive a crash of the database, because the node renews it afterwards. Rows are
  * found by an index, however few rows the server expects.
  */
 const SETTINGS = `select set_config('synchronous_commit', 'off', false), set_config('enable_seqscan', 'off', false)`;
@@ -36,7 +36,7 @@ const renew = `update nodes set lease_until = now() + make_interval(secs => $2),
 const removeDead = removeNodes(`node in (
     select node from nodes where node = any($1) and lease_until < now() for update skip locked
   ) and now() - pg_postmaster_start_time() > make_interval(secs => ${leaseSeconds})`);
-/** Selects the state of the fleet. The claims of all nodes are searched only if `$1` is true. */
+/** Selects the state of the fleet. All nodes' claims are searched only if `$1` is true. */
 const selectState = `select ${oldestOpen} as seen,
     exists (select from tenants where queued > 0) as is_queued,
     case when $1 then exists (
@@ -45,7 +45,7 @@ const selectState = `select ${oldestOpen} as seen,
 const selectCancelled = `select jobs.job_id from claims join jobs on jobs.tenant = claims.tenant and jobs.job_id = claims.job_id
   where claims.node = $1 and jobs.cancellation_requested = 1 and jobs.status = 'running'`;
 
-/** How long after its stated end a lease is surely over. */
+/** This long after its stated end, a lease is certainly over. */
 const leaseOverMilliseconds = 20;
 
 interface State {
@@ -71,9 +71,9 @@ export class PostgresFleet implements OpenFleet {
   #session: Session | null = null;
   #facts: () => NodeFacts | null = () => null;
   readonly #known: KnownNodes;
-  /** The text of this node's facts that the store has. */
+  /** The text of this node's facts, as the store has it. */
   #storedFacts: string | null = null;
-  /** Whether this node removed another node, and has not looked for its jobs yet. */
+  /** Whether this node removed another node, and may not have found all its jobs yet. */
   #hasRemoved = false;
   #lateBeats = 0;
   #lastBeatAt: number | null = null;
@@ -82,7 +82,7 @@ export class PostgresFleet implements OpenFleet {
   #beaten = Promise.withResolvers<void>();
   /** Ends the pause before the next beat. */
   #wake = Promise.withResolvers<void>();
-  /** The pause until the next beat. It is over, at the latest, when the first lease of another node is over. */
+  /** The pause until the next beat. It lasts no longer than the first of the watched leases. */
   #pauseMilliseconds = beatMilliseconds;
   #isClosed = false;
 
@@ -143,7 +143,7 @@ export class PostgresFleet implements OpenFleet {
     return this.#messages.follow(topic);
   }
 
-  /** Handles the end of the store. */
+  /** Makes it known that the store has ended. */
   end(error: StoreError): void {
     if (!this.#isClosed) this.#lost.resolve(error);
   }
@@ -226,7 +226,7 @@ export class PostgresFleet implements OpenFleet {
     this.#storedFacts = text;
   }
 
-  /** Removes the next nodes whose leases are over. Looks again at once if it did, else when a lease may be over. */
+  /** Removes those next nodes whose leases are over. Looks again at once if any was removed, else when a lease may be over. */
   async #watch(session: Session, leases: readonly LeaseRow[]): Promise<void> {
     const over = leases.filter(({ lease_ms }) => lease_ms < 0).map(({ node }) => node);
     const left = leases.flatMap(({ lease_ms }) => (lease_ms < 0 ? [] : lease_ms + leaseOverMilliseconds));
@@ -239,8 +239,8 @@ export class PostgresFleet implements OpenFleet {
   }
 
   /**
-   * Whether this node has reached the database for longer than a lease. Only such a node may take another for dead:
-   * after an outage of the database or network, every node has time to come back.
+   * Whether this node has reached the database for longer than a lease. Only then may it take another node for dead: after an
+   * outage of the database or network, every node has time to come back.
    */
   #isSteady(): boolean {
     return this.#steadySince !== null && performance.now() - this.#steadySince > leaseSeconds * 1000;

@@ -1,4 +1,4 @@
-/** What a node knows of many others, whose rows are planted. */
+/** What a node knows about many others. The test plants their rows. */
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { POSTGRES_SAME_THREAD } from '../threads.fixture.ts';
 import { Session } from './connection.ts';
@@ -34,7 +34,7 @@ async function asked<Row>(sql: string, parameters: readonly unknown[] = []): Pro
   return (await session.execute<Row & object>({ sql, parameters })).rows;
 }
 
-/** Reads as a beat does, and returns how many rows it read. */
+/** Reads as a beat does, and returns how many rows were read. */
 async function beat(known: KnownNodes): Promise<number> {
   const [state] = await asked<{ seen: number }>(`select ${oldestOpen} as seen`);
   const rows = await asked<NodeRow>(selectChanges, known.asked());

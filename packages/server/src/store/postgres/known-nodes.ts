@@ -1,41 +1,41 @@
 /**
- * One node's knowledge about the others. A beat reads the nodes that changed since the last beat, a few nodes in turn,
- * and the leases of the few nodes with the next numbers: the same number of rows however many nodes there are. Nodes
- * are read in turn because one thing is not recorded as a change: the work of each node.
+ * What one node knows about the others. A beat reads the nodes that changed since the last beat, a few nodes in turn, and the
+ * leases of the few nodes with the next numbers. That is the same number of rows however many nodes there are. Nodes are read in
+ * turn because a node's work is not recorded as a change.
  */
 import type { ExecutorFacts, LiveNode, NodeFacts } from '../fleet.ts';
 import { leaseSeconds } from './lease.ts';
 
 /** How many nodes a beat reads in turn. If there are at most this many nodes, each beat reads all of them. */
 const inTurn = 8;
-/** How many of the next nodes a node watches. If more in a row die together, the node before them removes this many per beat. */
+/** How many of the next nodes a node watches. If more die in a row, the node before them removes this many with each beat. */
 const watched = 4;
 const all = 2 ** 31;
 
 /**
- * The number of the oldest transaction that may still commit: every later commit has this number or a higher one. It must be read
- * before `selectChanges`, because a change may be committed between the two.
+ * The number of the oldest transaction that may still commit: every later commit has this number or a higher one. Read it before
+ * `selectChanges`, because a change may be committed between the two.
  */
 export const oldestOpen = 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint';
 export const thisTransaction = 'pg_current_xact_id()::text::bigint';
 
 const columns = `node, facts, slots_used, taken, lease_until >= now() as is_alive,
     to_char((lease_until - make_interval(secs => ${leaseSeconds})) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as beat_at`;
-/** Selects the nodes that changed or were removed since a transaction, and those read in turn: the next few after node `$2`. */
+/** Selects the nodes that changed or were removed since transaction `$1`, and the nodes read in turn: the next few after `$2`. */
 export const selectChanges = `(select ${columns}, false as in_turn from nodes where changed >= $1)
   union all select node, null, 0, 0, false, '', false from gone_nodes where changed >= $1
   union all (select ${columns}, true from nodes where node > $2 order by node limit $3)`;
 
-/** Selects the milliseconds until the leases of the next nodes are over. After the last node comes the first. */
+/** Selects how many milliseconds the next nodes' leases still last. After the last node comes the first. */
 export const selectNextLeases = `select node, (extract(epoch from lease_until - now()) * 1000)::int as lease_ms from (
     (select node, lease_until from nodes where node > $1 order by node limit ${watched})
     union (select node, lease_until from nodes where node < $1 order by node limit ${watched})
   ) as next`;
 
-/** The other nodes read the facts of a node only when they change. */
+/** Other nodes read a node's facts only when these change. */
 export const storeFacts = `update nodes set facts = $2, changed = ${thisTransaction} where node = $1`;
 
-/** A statement that removes nodes and tells the others. A removal is forgotten only after all of them have read it. */
+/** A statement that removes nodes and records the removals for the others. A record is kept until all others have read it. */
 export function removeNodes(which: string): string {
   return `with removed as (delete from nodes where ${which} returning node),
     forgotten as (delete from gone_nodes where gone_at < now() - interval '10 min')
@@ -79,7 +79,7 @@ export class KnownNodes {
     return this.#seen === null ? [0, 0, all] : [this.#seen, this.#turn, inTurn];
   }
 
-  /** Takes in the answer of `selectChanges`. `seen` is the `oldestOpen` that was read before the answer. */
+  /** Takes in the answer to `selectChanges`. `seen` is the `oldestOpen` that was read before it. */
   learn(rows: readonly NodeRow[], seen: number): void {
     const turn = rows.filter(({ in_turn }) => in_turn);
     const [after, limit] = this.#seen === null ? [0, all] : [this.#turn, inTurn];
@@ -93,12 +93,12 @@ export class KnownNodes {
     this.#sorted = [...this.#nodes.values()].sort((one, other) => one.node - other.node);
   }
 
-  /** Forgets what is known, so that all is read again: after a crash, the database may reuse numbers of transactions. */
+  /** Makes the next beat read everything again: after a crash, the database may reuse the numbers of transactions. */
   forget(): void {
     this.#seen = null;
   }
 
-  /** Whether no node with a lower number serves: this node then does the tasks that only one node does. */
+  /** Whether no node with a lower number serves. This node then does the tasks that only one node does. */
   isFirst(node: number): boolean {
     return !this.#sorted.some((other) => other.node < node && other.facts !== null);
   }
@@ -115,7 +115,7 @@ function withWork(executor: ExecutorFacts, slots_used: number | null): ExecutorF
   return slots_used === null ? executor : { ...executor, slots_used };
 }
 
-/** The text of a node's facts without its work. The work has its own column, so that its changes leave this text the same. */
+/** The text of a node's facts without its work. The work has a column of its own, so that the text need not change with it. */
 export function textOfFacts(facts: NodeFacts | null): string {
   const executor = facts?.executor;
   return JSON.stringify(executor ? { ...facts, executor: withWork(executor, 0) } : facts);

@@ -1,6 +1,6 @@
 /**
- * The messages between nodes. PostgreSQL passes one on to the sessions that listen to its channel: each node has a channel, and
- * so has each topic that a node follows.
+ * The messages between nodes. PostgreSQL passes a message on to the sessions that listen to its channel. Each node has a channel,
+ * and so has each topic that a node follows.
  */
 import { sha256Hex } from '@vouchbox/evidence';
 import type { Added, Message } from '../records/answers.ts';
@@ -9,29 +9,29 @@ import { sealed, unsealed } from './sealed.ts';
 
 const COMMON = `select 'vouchbox_' || md5(current_schema()) as name, message_key as key from schema_state`;
 const NOTIFY = 'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) as told (channel, payload)';
-/** Sends nothing if the change is not committed, whatever the reason. */
+/** Sends nothing if, for whatever reason, the change is not committed. */
 const NOTIFY_OF_CHANGE = `${NOTIFY} where exists (select from node_changes where node = $3 and number = $4)`;
-/** The bound on a payload, which PostgreSQL requires to be shorter than 8000 bytes. */
+/** The bound on a payload. PostgreSQL requires a payload to be shorter than 8000 bytes. */
 const payloadCharsMax = 7000;
-/** The bound on the bytes of additions, which become a third longer when they are sealed. */
+/** The bound on the bytes of additions. Sealing makes them a third longer. */
 const addedBytesMax = 5000;
-/** The beginning of a line with sealed additions. No topic begins so, and older code ignores the line. */
+/** The beginning of a line with sealed additions. No topic begins with it, and older code ignores such a line. */
 const SEALED = '=';
 const EVERYTHING = '*';
 
-/** A change of a node, by its number. */
+/** A node's change, by its number. */
 interface Change {
   readonly node: number;
   readonly change: number | null;
 }
 
-/** Sends the messages about a change, one payload to each channel, if the change is committed. Nobody waits for the answer. */
+/** Sends the messages about a change, one payload per channel, if the change is committed. Nobody waits for the answer. */
 export function sendMessages(session: Session, messages: readonly Message[], about: Change): void {
   const told = Map.groupBy(messages, ({ channel }) => channel);
   notify(session, new Map([...told].map(([channel, some]) => [channel, withAdditions(some)])), about);
 }
 
-/** The payload of messages about one topic, with what they added if all of it fits. */
+/** The payload for messages about one topic, with their additions if all of these fit. */
 function withAdditions(messages: readonly Message[]): string {
   const [{ payload, key } = { payload: '', key: '' }] = messages;
   const all = messages.map(({ added }) => added);
@@ -42,16 +42,16 @@ function withAdditions(messages: readonly Message[]): string {
 
 function notify(session: Session, payloads: ReadonlyMap<string, string>, about: Change | null): void {
   const parameters = [[...payloads.keys()], [...payloads.values()], ...(about ? [about.node, about.change] : [])];
-  // The session has no other use for an error.
+  // Nobody needs the error.
   session.execute({ sql: about ? NOTIFY_OF_CHANGE : NOTIFY, parameters }).catch(() => {});
 }
 
 export class Messages {
   readonly #node: number;
   readonly #hear: (topics: readonly string[] | null, added: readonly Added[]) => void;
-  /** The topics to report, by channel. Topics that are reported at the same time are sent together. */
+  /** The topics to report, by channel. Topics reported in the same turn are sent together. */
   readonly #untold = new Map<string, Set<string>>();
-  /** The number of followers of each topic that the session listens to. It listens for a while after the last follower left. */
+  /** For each topic that the session listens to, how many followers it has. Topics without followers stay for a while. */
   readonly #followers = new Map<string, number>();
   #session: Session | null = null;
   #common = '';
@@ -63,11 +63,11 @@ export class Messages {
     this.#hear = hear;
   }
 
-  /** From now on, sends and receives messages in this session, which replaces a lost one. */
+  /** From now on, sends and receives messages in this session. It replaces the lost one, if there was one. */
   async listenIn(session: Session): Promise<void> {
     const { rows } = await session.execute<{ name: string; key: string }>({ sql: COMMON, parameters: [] });
     ({ name: this.#common, key: this.#key } = rows[0] ?? { name: '', key: '' });
-    // A topic that is followed from now on is listened to in this session.
+    // From here on, `follow` listens to a new topic in this session.
     this.#session = session;
     session.onMessage((payload) => this.#heard(payload));
     const topics = [...this.#followers.keys()];
@@ -94,7 +94,7 @@ export class Messages {
   follow(topic: string): Disposable {
     const followers = this.#followers.get(topic);
     this.#followers.set(topic, (followers ?? 0) + 1);
-    // If the session is lost, the next one listens.
+    // If the session is lost, the next session listens.
     if (followers === undefined) {
       const listening = this.#session?.listen(this.#channelOf(topic));
       void listening?.then(() => this.#hear([topic], [])).catch(() => {});
@@ -102,7 +102,7 @@ export class Messages {
     return { [Symbol.dispose]: () => this.#followers.set(topic, (this.#followers.get(topic) ?? 1) - 1) };
   }
 
-  /** Stops listening to topics that nobody follows any more. This is not done at once, because a follower often follows again. */
+  /** Stops listening to topics that nobody follows any more. It is not done at once, because a topic is often followed again. */
   forgetUnfollowed(): void {
     for (const [topic, followers] of this.#followers) {
       if (followers > 0) continue;

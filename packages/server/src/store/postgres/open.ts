@@ -7,7 +7,7 @@ import type { MigrateOptions } from './migrations/migrate.ts';
 import { STEPS } from './migrations/steps.ts';
 import type { PostgresThreadData } from './threads/thread-data.ts';
 
-/** The store's threads, one for each side: even with the database elsewhere, building texts and sealing receipts take time. */
+/** The store's threads, one for each side: even if the database is elsewhere, building texts and sealing receipts takes time. */
 const POSTGRES_THREADS = threadsOf(new URL('./threads/side-thread.ts', import.meta.url));
 
 export interface PostgresStoreOptions extends Pick<ThreadedStoreOptions, 'onProblem'>, Pick<MigrateOptions, 'steps'> {
@@ -15,15 +15,15 @@ export interface PostgresStoreOptions extends Pick<ThreadedStoreOptions, 'onProb
   readonly url: string;
   readonly check: StoreCheck;
   /**
-   * The name of the data directory of the service that opens the store. The earlier node of this service counts as
-   * dead. Null for a command of an operator.
+   * The name of the data directory of the service that opens the store. An earlier node with the same name counts as dead. Null
+   * for an operator's command.
    */
   readonly instance?: string | null;
   /** Runs the two sides of the store. Default: threads of this process. */
   readonly threads?: Threads;
 }
 
-/** @throws StoreError in one clear line, without the password, if the database cannot be this service's store */
+/** @throws StoreError, in one clear line without the password, if the database cannot be this service's store */
 export function openPostgresStore({
   url,
   check,
@@ -42,14 +42,14 @@ export function openPostgresStore({
   });
 }
 
-/** Where a database is, without its user, its password and its options: what a message to an operator may say. */
+/** Where a database is, without user, password and options: this much may stand in a message to an operator. */
 function placeOf(url: string): string {
   if (!URL.canParse(url)) return 'the database';
   const { protocol, host, pathname } = new URL(url);
   return `${protocol}//${host}${pathname}`;
 }
 
-/** Opens the fleet, whose module is loaded here: a store in a file needs no driver and no query builder on this thread. */
+/** Opens the fleet. Its module is loaded here, since a store in a file needs no driver and no query builder on this thread. */
 async function openFleet(options: { url: string; node: number; onProblem: ThreadedStoreOptions['onProblem'] }) {
   await import('../../ground/near-imports.ts');
   const { PostgresFleet } = await import('./fleet.ts');

@@ -1,4 +1,4 @@
-/** The queries for each job or call find their rows in the order of an index, whatever statistics the server has. */
+/** The queries made for each job or call read their rows in an index's order, whatever statistics the server has. */
 import { expect, inject, test, vi } from 'vitest';
 import { append } from '../history/events.ts';
 import { admit } from '../jobs/admission.ts';
@@ -13,7 +13,7 @@ import { WritingSession } from './writing-session.ts';
 
 const ABLE = { languages: ['python'], packs: [], isolation: ['none'], memMbMax: 512 };
 
-/** The queries of some work, with their parameters. */
+/** The queries that `work` runs, with their parameters. */
 async function queriesOf(session: Session, work: () => Promise<unknown>): Promise<readonly BoundQuery[]> {
   const asked = vi.spyOn(session, 'execute');
   try {
@@ -31,7 +31,7 @@ async function planOf(session: Session, { sql, parameters }: BoundQuery): Promis
   return rows.map((row) => row['QUERY PLAN']).join('\n');
 }
 
-/** How many rows the server touches for a query: those that each step gives, and those that it drops. */
+/** How many rows the server touches for a query: those that each step of the plan returns, and those that it drops. */
 async function rowsTouched(session: Session, { sql, parameters }: BoundQuery): Promise<number> {
   const asked = { sql: `explain (analyze, timing off, format json) ${sql}`, parameters };
   const { rows } = await session.execute<{ 'QUERY PLAN': string }>(asked);
@@ -54,7 +54,7 @@ function touched({ Plans = [], ...step }: PlanStep): number {
   return Plans.reduce((sum, below) => sum + touched(below), own);
 }
 
-/** Stores a running job that made this many calls. All are answered but the last. Returns the number of its last answer. */
+/** Stores a running job that made this many calls, all answered but the last. Returns the number of the last answer. */
 async function calledOften(session: Session, key: JobKey, calls: number): Promise<number> {
   const tools = { tools: [{ name: 't' }], answered_by: ['p'], limits: { calls, call_bytes: 99, total_bytes: 9999 } };
   const start = { started_at: at(1), execution: EXECUTION };

@@ -1,18 +1,18 @@
-/** For tests: a way to a PostgreSQL server on which the answer to a commit is lost, or connections fall silent. */
+/** For tests: a proxy for a PostgreSQL server that can lose the answer to a commit, or let connections fall silent. */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** The server's answer to a commit: a CommandComplete message, whose tag has a type and a length before it. */
+/** The server's answer to a commit: the tag of a CommandComplete message. A type and a length come before the tag. */
 const COMMITTED = 'COMMIT\0';
 const headBytes = 5;
 
-/** The last message of a server that cannot write its log. */
+/** The last message from a server that cannot write its log. */
 const PANIC = errorResponse({ severity: 'PANIC', state: '53100', message: 'could not write to file' });
 
-/** Forwards to the server. It ends the next connection that commits, once the server has answered the commit. */
+/** Forwards to the server. On request, it ends the next connection that commits, once the server has answered the commit. */
 export async function proxyTo(target: string) {
   const { hostname, port } = new URL(target);
-  /** The answer to the next commit; null for the server's own. */
+  /** What the next commit gets as its answer; null for the server's own answer. */
   let lastWords: Buffer | null = null;
   let connections = 0;
   const silent = new Set<Socket>();
@@ -41,7 +41,7 @@ export async function proxyTo(target: string) {
   through.port = String(typeof address === 'object' ? address?.port : '');
   return {
     url: through.href,
-    /** How many connections there were. */
+    /** How many connections have been made. */
     get connections() {
       return connections;
     },
@@ -49,11 +49,11 @@ export async function proxyTo(target: string) {
     cut: () => {
       lastWords = Buffer.of();
     },
-    /** The next commit is on disk, but its answer is that the server ends. */
+    /** The next commit is on disk, but the answer says that the server is ending. */
     panic: () => {
       lastWords = PANIC;
     },
-    /** No more bytes come on the present connections, which stay open. */
+    /** The present connections stay open, but no more bytes come on them. */
     silence: () => {
       for (const socket of sockets) silent.add(socket);
     },

@@ -1,4 +1,4 @@
-/** For tests: schemas of their own on the server of the run. Each can hold a store. */
+/** For tests: makes separate schemas on the test run's server. Each can hold a store. */
 import { randomUUID } from 'node:crypto';
 import { Session } from './connection.ts';
 

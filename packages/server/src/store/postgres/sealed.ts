@@ -1,6 +1,6 @@
 /**
- * Texts sealed for the nodes of one store. Every role that may connect to the database can listen to a channel and send messages
- * to it, so a message has no content that such a role could read or forge.
+ * Seals texts for the nodes of one store. Every role that may connect to the database can listen to a channel and send messages
+ * to it. Sealed content cannot be read or forged by such a role.
  */
 import { createCipheriv, createDecipheriv, randomUUID } from 'node:crypto';
 import { sha256Hex } from '@vouchbox/evidence';
@@ -9,7 +9,7 @@ const ALGORITHM = 'aes-256-gcm';
 /** The length of a UUID, of which 122 bits are random. */
 const saltChars = 36;
 const tagBytes = 16;
-/** The key differs from text to text, so the nonce need not differ. */
+/** Each text has its own key, so the nonce can stay the same. */
 const NONCE = Buffer.alloc(12);
 
 /** The text encrypted under the store's key: a salt, then Base64. */
@@ -19,7 +19,7 @@ export function sealed(text: string, key: string): string {
   return salt + Buffer.concat([cipher.update(text), cipher.final(), cipher.getAuthTag()]).toString('base64');
 }
 
-/** The original text; null if it was not sealed under this key, or was changed. */
+/** The original text; null if the text was not sealed under this key, or was changed. */
 export function unsealed(text: string, key: string): string | null {
   const bytes = Buffer.from(text.slice(saltChars), 'base64');
   if (bytes.length < tagBytes) return null;

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, inject, test } from 'vitest';
 import { fromStoredText, toStoredText } from './text.ts';
 
-/** Texts with many of the characters that are stored in another form. */
+/** Texts with many characters that are stored in another form. */
 const text = fc.string({ unit: fc.constantFrom('\u0000', '\u0001', '\u0002', 'a', 'é', '\u{10ffff}') });
 
 test('every text is stored without U+0000 and comes back unchanged, in the same order', () => {
@@ -16,7 +16,7 @@ test('every text is stored without U+0000 and comes back unchanged, in the same 
   );
 });
 
-test('a JSON text is stored to the byte', () => {
+test('a JSON text is stored unchanged, to the byte', () => {
   const json = JSON.stringify({ text: '\u0000\u0001' });
   expect(toStoredText(json)).toBe(json);
 });

@@ -1,6 +1,6 @@
 /**
- * Text as PostgreSQL can hold it. Its text columns hold every character but U+0000, which JavaScript and SQLite allow. So U+0000
- * is stored as U+0001 U+0001, and U+0001 as U+0001 U+0002. This change keeps every order and equality, and leaves JSON as it is,
+ * Text in a form that PostgreSQL can hold. Its text columns hold every character but U+0000, which JavaScript and SQLite allow.
+ * So U+0000 is stored as U+0001 U+0001, and U+0001 as U+0001 U+0002. Order and equality stay the same. JSON does not change,
  * because RFC 8259 § 7 allows neither character in a JSON text.
  */
 
@@ -14,7 +14,7 @@ export function toStoredText(text: string): string {
   return text.replaceAll(ESCAPE, ESCAPED).replaceAll('\u0000', ZERO);
 }
 
-/** The original of a text that was stored. */
+/** The original of a stored text. */
 export function fromStoredText(stored: string): string {
   if (!stored.includes(ESCAPE)) return stored;
   return stored.replaceAll(ZERO, '\u0000').replaceAll(ESCAPED, ESCAPE);

@@ -1,4 +1,4 @@
-/** Two nodes on one store, as two stores of this process that share a schema. */
+/** Two nodes on one store: two stores in this process that share a schema. */
 import { sha256Hex } from '@vouchbox/evidence';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import type { Added } from '../records/answers.ts';
@@ -32,7 +32,7 @@ beforeEach(async () => {
 });
 afterEach(() => dropSchema(url));
 
-/** The store has threads of its own if the test is about a node that ends. */
+/** The store has threads of its own only if the test is about a node that ends. */
 function node(instance: string | null = null, threads: 'own' | 'shared' = 'shared'): Promise<Store> {
   const sides = threads === 'own' ? {} : { threads: POSTGRES_SAME_THREAD };
   return openPostgresStore({ url, check: 'off', onProblem: () => {}, instance, ...sides });
@@ -85,7 +85,7 @@ test('a node cannot start a job that another node has taken, unless the other gi
   expect(await other.start(startOf(key))).toBe(true);
 });
 
-test('a node of an older version does not take a job with tools, and a newer node gets its language and pack', {
+test("a node of an older version does not take a job with tools, and a newer node gets the job's language and pack", {
   tags: ['Tools-1'],
 }, async () => {
   await using store = await node();
@@ -233,7 +233,7 @@ test('two nodes that change jobs of the same tenants at once lose no count and b
   });
 });
 
-test('a node whose row was removed can change nothing, and reports this', async () => {
+test('a node whose row was removed can no longer change anything, and reports this', async () => {
   await using store = await node('paused', 'own');
   await using survivor = await node();
   const key = await admitJob(store);
@@ -262,7 +262,7 @@ test('a restarted service takes the place of its earlier process at once', async
   expect((await before.fleet?.lost)?.code).toMatch(/^(locked|unavailable)$/);
 });
 
-test('a node that does not renew its lease is removed by another node, and its queued jobs are given back', async () => {
+test('a node that does not renew its lease is removed by another node, and its queued jobs return to the queue', async () => {
   await using survivor = await node();
   const key = await admitJob(survivor);
   await operate(`insert into nodes values (1000, 'gone', now(), now() - interval '1 s', null, null, 7, 7)`);
@@ -314,7 +314,7 @@ test('a message reaches the node to which it is sent, or each node that follows 
   await expect.poll(() => heard.toSorted()).toEqual(['other: queue,outbox', 'third: end job_1', 'third: end job_1']);
 });
 
-test('a node receives messages of a topic only while somebody there follows the topic', async () => {
+test('a node receives messages about a topic only while somebody there follows the topic', async () => {
   await using one = await node();
   await using other = await node();
   const heard: string[] = [];
@@ -357,12 +357,12 @@ test('followers on another node hear of new events, and of an answer to a call, 
   const answer = { ...key, seq: 3, outcome: { result: 1 }, principal: 'p', at };
   expect(await one.answerToolCall(answer)).toMatchObject({ kind: 'taken' });
   await expect.poll(() => heard.toSorted()).toEqual([topics[1], topics[0], topics[0]]);
-  // The same answer again changes nothing, so no follower gets a message.
+  // Repeating the answer changes nothing, so no follower gets a message.
   expect(await one.answerToolCall(answer)).toMatchObject({ kind: 'same' });
   one.fleet?.tell('last', other.fleet?.node ?? 0);
   await expect.poll(() => heard.at(-1)).toBe('last');
   expect(heard).toHaveLength(4);
-  // The messages carry what was added. Two of them are about the answer, one for each topic, and carry the same.
+  // The messages carry what was added. Two are about the answer, one for each topic, with the same additions.
   const [asked, answered] = (await other.events({ key, after: 2, limit: 9 }))?.events ?? [];
   const rows = additions.flatMap(({ events }) => events);
   const read = rows.map(({ data, ...event }) => ({ ...event, data: JSON.parse(data) as unknown }));
@@ -371,7 +371,7 @@ test('followers on another node hear of new events, and of an answer to a call, 
   expect(additions.map((added) => added.answer)).toEqual([undefined, given, given]);
 });
 
-test('a follower on another node gets events from their message, and reads once a message carries none', async () => {
+test('a follower on another node gets events from messages, and reads the store if a message carries no events', async () => {
   await using one = await node();
   await using other = await node();
   const key = await runJob(one);
@@ -466,7 +466,7 @@ test('if two nodes store an attestation of one job, one is stored, even while an
   await changing.rollback();
 });
 
-test('a pair is taken whole by a node that can run both jobs, and a lost node leaves neither running', {
+test('a node takes both jobs of a pair if it can run both, and when a node is lost, neither job is left running', {
   tags: ['Interaction-6', 'Interaction-10'],
 }, async () => {
   await using one = await node();

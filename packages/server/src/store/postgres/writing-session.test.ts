@@ -3,13 +3,13 @@ import { startPostgres } from '../../../../../test/rig/postgres-server.ts';
 import { Session } from './connection.ts';
 import { WritingSession } from './writing-session.ts';
 
-test('a change that a server crash undid is known as undone, even when the server reuses its number', async () => {
+test('a change that a server crash undid is known to be undone, even if the server reuses its number', async () => {
   await using server = await startPostgres();
   await using writing = await WritingSession.open(server.url, {});
   const committed = await writing.begin(await writing.current(), []);
   await (await writing.current()).commit();
   const undone = await writing.begin(await writing.current(), []);
-  // Until the commit, the server keeps a transaction only in its memory.
+  // Until the commit, a transaction is only in the server's memory.
   await server.kill();
   await server.start();
   await writing.drop();
@@ -22,7 +22,7 @@ test('a change that a server crash undid is known as undone, even when the serve
   expect(await writing.outcomeOf(undone)).toBe('aborted');
 });
 
-test('a change is known as committed or undone, or as in progress while its session is not over', async () => {
+test('a change is known to be committed or undone, or to be in progress until its session is over', async () => {
   await using server = await startPostgres();
   await using writing = await WritingSession.open(server.url, {});
   const session = await writing.current();

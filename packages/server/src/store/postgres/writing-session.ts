@@ -1,7 +1,7 @@
 /**
- * The session in which one node of a service changes a store. It registers the node: the row in `nodes` has a number that is
- * given once, and every transaction of the session locks that row. A node whose row was removed by another node can therefore
- * change nothing any more. A lost session is replaced when the next change arrives.
+ * The session in which one node of a service changes a store. It registers the node with a row in `nodes`, whose number is never
+ * given again. Every transaction in the session locks that row. So once another node has removed the row, the node can no longer
+ * change anything. A lost session is replaced when the next change arrives.
  */
 import { StoreError } from '../store-error.ts';
 import { Session } from './connection.ts';
@@ -13,12 +13,12 @@ import { beginRegistration } from './migrations/schema-state.ts';
 import { rangeOf, type SchemaRange, STEPS } from './migrations/steps.ts';
 
 /**
- * The settings of this session. Every query of the session finds its rows by an index, however long a table is. Tables such as
- * `queue` grow and shrink faster than the server counts their rows, so plans must not depend on the counts. A query is therefore
- * planned once, and reads in the order of an index instead of sorting all rows that it finds.
+ * The settings of this session. Every query finds its rows by an index, however long a table is. Tables such as `queue` grow and
+ * shrink faster than the server counts their rows, so plans must not depend on these counts. A query is therefore planned once,
+ * and reads in an index's order instead of sorting all rows that it finds.
  *
  * A node that stopped in the middle of a transaction must not keep its locks for long. The time limit is shorter than the lease,
- * so that the locks are released when another node takes over its jobs.
+ * so that the locks are free by the time another node takes over the stopped node's jobs.
  */
 const SETTINGS = `select
   set_config('plan_cache_mode', 'force_generic_plan', false),
@@ -27,7 +27,7 @@ const SETTINGS = `select
   set_config('enable_mergejoin', 'off', false),
   set_config('idle_in_transaction_session_timeout', '${leaseSeconds - 1}s', false)`;
 
-/** Removes the earlier node of this data directory. It has ended, because one process at a time serves a data directory. */
+/** Removes the earlier node of this data directory. That node has ended: a data directory is served by one process at a time. */
 const removePredecessor = removeNodes('instance = $1');
 const insertNode = `with made as (insert into nodes (instance, started_at, lease_until, schema_needs, schema_knows, changed)
     values ($1, now(), now() + make_interval(secs => ${startingLeaseSeconds}), $2, $3, ${thisTransaction}) returning node)
@@ -35,9 +35,9 @@ const insertNode = `with made as (insert into nodes (instance, started_at, lease
 const removeNode = removeNodes('node = $1');
 
 /**
- * Gives the change a number in the row of its node, and locks the rows of its tenants; returns no row if the node's row is gone.
- * The lock of the node lasts until the end of the transaction, and whoever removes the node's row waits for it. This lock does
- * not delay the renewal of the lease.
+ * Stores the number of the change for its node, and locks the rows of the change's tenants. Returns no row if the node's row is
+ * gone. The lock on the node's row lasts until the transaction ends. Whoever removes the row waits for the lock; the renewal of
+ * the lease does not.
  */
 const enter = `with alive as (select node from nodes where node = $1 for key share),
     locked as (select 1 from tenants where tenant = any($3) order by tenant for no key update)
@@ -45,8 +45,8 @@ const enter = `with alive as (select node from nodes where node = $1 for key sha
   returning (select count(*) from locked)`;
 
 /**
- * Selects the stored number, which is that of the last committed change. The server's own numbers of transactions cannot serve
- * here: after a crash the server reuses the numbers that it had not written to its log.
+ * Selects the stored number: that of the last committed change. The server's own transaction numbers cannot serve here, because
+ * after a crash the server reuses the numbers that it had not written to its log.
  */
 const lastChange = 'select number from node_changes where node = $1 for share nowait';
 
@@ -56,7 +56,7 @@ type Outcome = 'committed' | 'aborted' | 'in progress';
 export class WritingSession implements AsyncDisposable {
   readonly #url: string;
   readonly #store: object;
-  /** The number of this node, which stays the same while it lives. */
+  /** This node's number. It stays the same as long as the node lives. */
   readonly node: number;
   #session: Session;
   #changes = 0;
@@ -70,7 +70,7 @@ export class WritingSession implements AsyncDisposable {
   }
 
   /**
-   * Brings the schema to the version of this program, and registers the node.
+   * Brings the schema to this program's version, and registers the node.
    *
    * @throws StoreError `locked` if a service of an earlier version would not survive the upgrade
    */
@@ -103,11 +103,11 @@ export class WritingSession implements AsyncDisposable {
   }
 
   /**
-   * Begins a transaction that holds the rows of these tenants. Everything that changes the jobs of a tenant does so with that row
-   * locked, and all of these rows are locked in one order. So a change sees what others have committed, no other change comes
-   * between its reads and its writes, and two nodes never wait for each other's rows.
+   * Begins a transaction that holds the rows of these tenants. Whatever changes a tenant's jobs locks the tenant's row first, and
+   * everyone locks these rows in the same order. So a change sees what others have committed, no other change comes between its
+   * reads and its writes, and two nodes never wait for each other's rows.
    *
-   * Resolves as the number of the change; null if the node's row is gone, so that nothing may be committed.
+   * Resolves to the number of the change, or to null if the node's row is gone. In that case nothing may be committed.
    */
   async begin(session: Session, tenants: readonly string[]): Promise<number | null> {
     const change = ++this.#changes;
@@ -122,7 +122,7 @@ export class WritingSession implements AsyncDisposable {
   }
 
   /**
-   * The outcome of the last change, if its session was lost.
+   * The outcome of the last change, to be asked if its session was lost.
    *
    * @throws StoreError `locked` if the node's row is gone; `unreachable` while the database cannot be reached
    */

@@ -1,4 +1,4 @@
-/** The detail of a job is made of what is stored, and claims nothing else. */
+/** A job's detail is made from what is stored, and claims nothing else. */
 import type { JobDetail } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import {

@@ -1,8 +1,8 @@
 /**
- * A job as its owner sees it, as the text of the contract's JSON. The text is built here, on the thread that reads its parts.
- * Stored JSON is copied as it is, a receipt byte for byte, and nothing is parsed to be written again. Everything about execution
- * comes from an executor's record. Without a record these members are null, and are never derived from the present configuration.
- * Spec § Job detail, § Attestation member.
+ * A job as its owner sees it, as the JSON text that the contract defines. The text is built here, on the thread that reads its
+ * parts. Stored JSON is copied as it is, a receipt byte for byte; it is never parsed and written again. Everything about
+ * execution comes from an executor's record. Without a record, these members are null; they are never derived from the present
+ * configuration. Spec § Job detail, § Attestation member.
  */
 import type { AttestationMember, JobDetail } from '@vouchbox/protocol';
 import { jobPath, RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
@@ -90,7 +90,7 @@ function executionMembers(columns: DetailColumns) {
   };
 }
 
-/** The member about the attestation. An attestation of another tenant or receipt does not belong to the job, and is not shown. */
+/** The member about the attestation. An attestation with another tenant or receipt is not the job's and is not shown. */
 export function attestationMember(columns: DetailColumns): AttestationMember {
   const { job_id, tenant, receipt_sha256 } = columns;
   const isOfJob = columns.attested_tenant === tenant && columns.attested_receipt_sha256 === receipt_sha256;

@@ -1,6 +1,6 @@
 /**
- * A job as a link shows it. Parts of the submission that are not shown are left out here, on the thread that reads them, and so
- * is everything about the job that the contract does not list for links.
+ * A job as a link shows it. Parts of the submission that the link does not show are left out here, on the thread that reads them.
+ * So is everything else about the job that the contract does not list for links.
  */
 import type { LinkedJob, StoredSpec } from '@vouchbox/protocol';
 import { inputsOf, isForLinks, LINK_PARTS, type LinkPart } from '@vouchbox/protocol/vocabulary';
@@ -28,7 +28,7 @@ export async function linkedJob(
   });
 }
 
-/** Whether a link shows the file of this digest: a large output, or an input file that was named by its digest. */
+/** Whether a link shows the file with this digest: a large output, or an input file that was named by its digest. */
 export async function linkShowsBlob(
   db: StoreDatabase,
   { shows, sha256, ...key }: JobKey & { readonly shows: readonly LinkPart[]; readonly sha256: string },

@@ -83,7 +83,7 @@ test.each([
   expect(await list({ statuses, language, before: cursor, limit: 3 })).toEqual(expected.slice(3, 6));
 });
 
-test('a list by label and statuses has exactly the jobs with both, even jobs that an older version ended', async () => {
+test('a list by label and statuses has exactly the jobs that match both, even jobs that an older version ended', async () => {
   await using database = await emptyStore();
   const { db } = database;
   const requested_spec = { ...SPEC, labels: ['course 7', 'other'] };
@@ -97,7 +97,7 @@ test('a list by label and statuses has exactly the jobs with both, even jobs tha
   }
   await admit(db, admission());
   const [first, running, second, succeeded, third] = made;
-  // A node of an earlier version leaves this column null.
+  // Nodes of earlier versions leave this column null.
   await database.rows(`update job_labels set ended = null where job_id = '${second}'`);
   const page = async (asked: Partial<ListInput>) =>
     ids(await listed({ list: (input) => listOf(db, input) }, { tenant: 'acme', label: 'course 7', ...asked }));

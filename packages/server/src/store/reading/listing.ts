@@ -1,7 +1,7 @@
 /**
- * Pages of a tenant's jobs, newest first. The order is by time of acceptance, because the ids of older versions are not
- * ordered by time. A page after a cursor stays the same however many jobs come. A filter reads one index range for each
- * status and language, and merges them here.
+ * Pages of a tenant's jobs, newest first. Jobs are ordered by their time of acceptance, because ids from older versions do not
+ * sort by time. A page after a cursor stays the same however many jobs come. With a filter, one index range is read for each
+ * status and language, and the ranges are merged here.
  */
 import type { JobListItem, JobStatus, Language, TerminalStatus } from '@vouchbox/protocol';
 import { isTerminal, JOB_STATUSES, LANGUAGES } from '@vouchbox/protocol/vocabulary';
@@ -16,7 +16,7 @@ import type { ListInput } from '../records/inputs.ts';
 import type { JobSummary, ListPlace } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 
-/** A place before the newest job. Its texts sort after all timestamps and all ids, which are ASCII. */
+/** A place before the newest job. Its texts sort after all timestamps and ids, since these are ASCII. */
 const NEWEST: ListPlace = { created_at: '\u{10ffff}', job_id: '\u{10ffff}' };
 
 interface Range extends ListPlace {
@@ -54,8 +54,8 @@ interface LabelAsked {
 }
 
 /**
- * A page of one label in the order of a list. One query looks up the language of each job, and reads past the jobs that
- * it leaves out. Separate queries, each for a few jobs, could be thousands of queries.
+ * A page of the jobs with one label, in list order. One query looks up each job's language, and skips the jobs that it leaves
+ * out. Separate queries for a few jobs each could be thousands of queries.
  */
 function ofLabel(db: StoreDatabase, { tenant, created_at, job_id, limit, label, language }: Range & LabelAsked) {
   return db
@@ -77,12 +77,12 @@ const labelledEnded = prepared((db, asked: Range & LabelAsked & { ended: Termina
   ofLabel(db, asked).where('job_labels.ended', '=', asked.ended),
 );
 
-/** Labelled jobs whose label does not tell how they ended: the few that wait or run, and those that older code ended. */
+/** Labelled jobs whose label rows do not say how they ended: the few that wait or run, and those that older code ended. */
 const labelledOther = prepared((db, asked: Range & LabelAsked & { status: JobStatus }) =>
   ofLabel(db, asked).where('job_labels.ended', 'is', null).where('jobs.status', '=', asked.status),
 );
 
-/** One page of a tenant's jobs, newest first. The page is returned as text, because the caller only passes it on. */
+/** One page of a tenant's jobs, newest first. The page is text, because the caller only passes it on. */
 export async function list(db: StoreDatabase, input: ListInput): Promise<ListPage> {
   const { limit } = input;
   // One more job than requested shows whether there is a next page.
@@ -139,7 +139,7 @@ async function filteredPlaces(
   return found.sort(newestFirst).slice(0, range.limit);
 }
 
-/** The places of labelled jobs, read in the order of a job's life: a job that ends between two queries is found at least once. */
+/** The places of labelled jobs. Statuses are read in the order of a job's life, so a job that ends meanwhile is not missed. */
 async function labelledPlaces(
   db: StoreDatabase,
   range: Range,

@@ -1,4 +1,4 @@
-/** A long text that is read in pieces equals the whole text to the byte, even if events are added after its extent was read. */
+/** A long text read in pieces equals the whole text, to the byte, even if events are added after its extent was read. */
 import { foldOutput } from '@vouchbox/evidence';
 import type { EventBody, JobEvent, OutputRecord } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => testStore[Symbol.asyncDispose]());
 
-/** Texts whose JSON form is longer than the text, and a text that is longer than a piece. */
+/** Texts that are longer in JSON, and a text that is longer than a piece. */
 const RECORDS: readonly OutputRecord[] = [
   { text: 'a "quoted" \\ line' },
   { text: '' },
@@ -120,7 +120,7 @@ test('a text that is too long to be joined is read piece by piece', async () => 
   expect(JSON.parse(`[${events}]`)).toEqual(expected?.events);
 });
 
-/** The first piece of what a program wrote, read on this thread. */
+/** The first piece of a program's output, read on this thread. */
 async function firstPieceOf(db: StoreDatabase, key: JobKey): Promise<Uint8Array | undefined> {
   const extent = await textExtent(db, { key, kind: 'stdout', after: 0, limit: 1000 });
   const piece = await textPiece(db, { key, kind: 'stdout', from: 0, after: 0, until: extent?.until ?? 0 });

@@ -1,7 +1,7 @@
 /**
- * The long texts of answers about a job, as JSON and in pieces, so that no whole text is held while a slow client reads it: a
- * page of events, and the output of a program. An extent tells the length of a text and the events of which the text is made.
- * These events never change, so every piece belongs to the same text, however late it is read.
+ * The long texts in answers about a job: a page of events, and a program's output. They are JSON and come in pieces, so that no
+ * whole text is held while a slow client reads it. An extent tells a text's length and the events that make up the text. These
+ * events never change, so every piece belongs to the same text, however late it is read.
  */
 import { HASH_VERSION, resultPartOf } from '@vouchbox/evidence';
 import type { ArtifactRecord, OutputRecord, StreamName } from '@vouchbox/protocol';
@@ -22,8 +22,8 @@ import type { StoreDatabase } from '../schema.ts';
 import { pieceBytes, TextBuilder } from './text-builder.ts';
 
 /**
- * The size up to which a text is built as a whole. The pieces of a longer text are read when they are requested. Everything that
- * is recorded of a stream is shorter, unless it consists of control characters, which take six characters each in JSON.
+ * The size up to which a text is built as a whole. The pieces of a longer text are read when they are requested. A stream's
+ * recorded output is always shorter, unless it has many control characters, which take six characters each in JSON.
  */
 const wholeBytesMax = 2 * 2 ** 20;
 
@@ -39,7 +39,7 @@ const selectArtifactPiece = prepared((db, piece: JobKey & Omit<ArtifactPieceInpu
     .where(hasKey('artifacts', [...JOB, 'path'], piece)),
 );
 
-/** Adds a part of the history to each requested text to which it belongs. */
+/** Adds a text, made from events up to `seq`, to the long text of its kind. */
 type AddText = (kind: Exclude<LongTextKind, 'events'>, text: string, seq: number) => void;
 
 function addContent(part: StoredPart, range: HistoryRange, add: AddText): void {
@@ -76,8 +76,8 @@ const LINE = '{"text":"';
 const PARTIAL = '{"partial":true,"text":"';
 
 /**
- * The inside of a JSON string: a record's text, and a newline if it is not partial. The data of a hashed event is
- * canonical, so its text can be copied. RFC 8785 § 3.2.2.2.
+ * The inside of a JSON string: a record's text, with a newline if the record is not partial. A hashed event's data is canonical,
+ * so its text can be copied. RFC 8785 § 3.2.2.2.
  */
 function escapedLine(data: string, hash_version: number): string {
   if (hash_version === HASH_VERSION && data.startsWith(LINE)) return `${data.slice(LINE.length, -2)}\\n`;
@@ -85,12 +85,12 @@ function escapedLine(data: string, hash_version: number): string {
   return escapedText(outputText(JSON.parse(data) as OutputRecord));
 }
 
-/** The inside of the JSON string of a text. */
+/** A text as the inside of a JSON string. */
 function escapedText(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** The length of a text of the job, and the text itself if it is short; null if the tenant has no such job. */
+/** The length of one of the job's texts, and the text itself if it is short; null if the tenant has no such job. */
 export async function textExtent(
   db: StoreDatabase,
   { key, kind, after, limit }: TextExtentInput,
@@ -133,7 +133,7 @@ function nameOf({ kind, after, until, ...key }: Asked): string {
   return `${kind} ${nameOfJob(key)} ${after} ${until}`;
 }
 
-/** Builds a whole text. The result has no pieces if the text is too long to be built as a whole. */
+/** Builds a whole text. If the text is too long for that, the result has no pieces. */
 async function wholeText(db: StoreDatabase, asked: Asked): Promise<KeptText> {
   const texts = textsOf(db);
   const known = texts.get(nameOf(asked));
@@ -153,7 +153,7 @@ async function eventsText(db: StoreDatabase, range: HistoryRange): Promise<KeptT
   return builder.end(range.until);
 }
 
-/** The texts of output and violations, which are read together because a result needs all of them. */
+/** The texts of output and violations. They are read together, because a result needs all of them. */
 async function contentTexts(
   db: StoreDatabase,
   range: HistoryRange,
@@ -166,7 +166,7 @@ async function contentTexts(
   return { stdout: stdout.end(range.until), stderr: stderr.end(range.until), violations: violations.end(range.until) };
 }
 
-/** The piece after an event, or null if nothing of its kind follows it. */
+/** The piece after an event; null if the text has nothing after it. */
 async function readPiece(
   db: StoreDatabase,
   { kind, from, ...range }: Asked & { readonly from: number },
@@ -178,7 +178,7 @@ async function readPiece(
     after,
     bytesMax: Number.POSITIVE_INFINITY,
   });
-  // The last piece must end with the text, so that no further piece is requested. Therefore one text is read ahead.
+  // The last piece must end where the text ends, so that no further piece is requested. So one event is read ahead.
   for await (const page of storedPages(db, range)) {
     for (const part of page) {
       for (const { text, seq } of textsOfKind(part, kind, range)) {
@@ -191,7 +191,7 @@ async function readPiece(
   return builder.end(until).pieces[0] ?? null;
 }
 
-/** The text of one part of the history. */
+/** The texts of one kind in one part of the history. */
 function textsOfKind(part: StoredPart, kind: LongTextKind, range: HistoryRange): { text: string; seq: number }[] {
   if (kind === 'events') return [...eventTexts(part, range)];
   const texts: { text: string; seq: number }[] = [];
@@ -201,7 +201,7 @@ function textsOfKind(part: StoredPart, kind: LongTextKind, range: HistoryRange):
   return texts;
 }
 
-/** The whole text if it is short; else null. */
+/** The whole text if it is short; otherwise null. */
 function shortText({ bytes, pieces }: KeptText): string | null {
   if (bytes > pieceBytes) return null;
   return pieces.map(({ content }) => Buffer.from(content).toString()).join('');

@@ -15,7 +15,7 @@ test('a text is built in pieces, each of which ends with a whole event', () => {
   ]);
 });
 
-test('a text beyond its bound is measured, and only the bound is kept in memory', () => {
+test('a text that exceeds its bound is measured, but no more than the bound is kept in memory', () => {
   const bytesMax = 4 * pieceBytes;
   const builder = new TextBuilder({ isList: false, from: 0, bytesMax });
   for (let seq = 1; seq <= 100; seq++) {

@@ -1,11 +1,11 @@
 /** Builds a long text from the texts of its events, in pieces of about the same length. */
 import type { KeptPiece, KeptText } from '../kept/kept-texts.ts';
 
-/** The length that ends a piece, in UTF-16 units: a piece ends with the event that brings it to this length. */
+/** A piece ends with the event that brings it to this length, in UTF-16 units. */
 export const pieceBytes = 128 * 1024;
 
 export interface TextBuilderOptions {
-  /** Whether the events of the text are the items of a list, separated by commas. */
+  /** Whether the text's events are items of a list, separated by commas. */
   readonly isList: boolean;
   /** The event before the first event of the whole text. */
   readonly from: number;
@@ -42,7 +42,7 @@ export class TextBuilder {
     if (this.#text.length >= pieceBytes) this.#endPiece();
   }
 
-  /** Ends the text at the event `until`. The events between the last added one and this one add nothing to the text. */
+  /** Ends the text at the event `until`. The events from the last added one to `until` add nothing to the text. */
   end(until: number): KeptText {
     const last = this.#pieces.at(-1);
     this.#last = until;

@@ -1,4 +1,4 @@
-/** The store's answers: the results of its operations. They cross threads, so they are plain data. */
+/** The store's answers to its operations. They cross threads, so they are plain data. */
 import type {
   FoldedResult,
   JobEvent,
@@ -21,7 +21,7 @@ import type {
   StoredRun,
 } from './rows.ts';
 
-/** What the answer to a submission says of its job. */
+/** What the answer to a submission says about its job. */
 export type AcceptedJob = Pick<JobSummary, 'job_id' | 'created_at'>;
 
 /** The result of an admission, decided and stored in one transaction. `full` says whose bound was reached. */
@@ -30,16 +30,16 @@ export type AdmitResult =
   /** `peer` is the interactor's job, if the first submission had one. */
   | { readonly kind: 'replayed'; readonly job: AcceptedJob; readonly peer: string | null }
   | { readonly kind: 'key_reused' }
-  /** The grading that makes the job has ended, or is to end. */
+  /** The grading that would make the job has ended or is to end. */
   | { readonly kind: 'grading_over' }
   /** The tenant does not have one of the blobs that the submission names. */
   | { readonly kind: 'blob_unavailable' }
-  /** The session is at another step; `found` is null if the principal has no session of this name. */
+  /** The session is at another step; `found` is null if the principal has no session with this name. */
   | { readonly kind: 'session_conflict'; readonly found: Session | null }
-  /** `kept blobs` means that there would be no room even if all jobs that have not ended gave back their room. */
+  /** `kept blobs`: there would be no room even if all unfinished jobs gave back the room reserved for them. */
   | { readonly kind: 'full'; readonly of: 'queue' | 'tenant' | 'blobs' | 'kept blobs' | 'sessions' };
 
-/** A chosen job, with the JSON text of its submission; null if the submission is too long and must be read separately. */
+/** A chosen job. `requested_spec` is the JSON text of its submission, or null if that is too long and must be read separately. */
 export interface ChosenJob extends QueuedJob {
   readonly requested_spec: string | null;
   /** The interactor's job; absent if the chosen job is not one of a pair. */
@@ -49,13 +49,13 @@ export interface ChosenJob extends QueuedJob {
 export interface QueueAnswer {
   /** The jobs in the order in which they should run. */
   readonly jobs: readonly ChosenJob[];
-  /** Whether the queue has only these jobs and those that the caller has already taken. */
+  /** Whether the queue has no jobs but these and those that the caller has already taken. */
   readonly isEmpty: boolean;
-  /** Two of the tenants that ever submitted a job; fewer if there are not two. */
+  /** Two of the tenants that ever submitted a job; fewer if there are fewer. */
   readonly tenants: readonly string[];
 }
 
-/** The end of a job, in the detail that its grading needs. */
+/** What a grading needs to know about the end of one of its jobs. */
 export interface GradedJobEnd {
   readonly terminal_reason: string | null;
   readonly exit_code: number | null;
@@ -65,45 +65,45 @@ export interface GradedJobEnd {
   readonly receipt_sha256: string | null;
 }
 
-/** A message to other nodes, which a change of the store sends behind its commit. */
+/** A message to other nodes. A change to the store sends it right after the commit. */
 export interface Message {
   readonly channel: string;
   readonly payload: string;
-  /** The store's key, under which `added` is sealed. */
+  /** The store's key; `added` is sealed under it. */
   readonly key: string;
   readonly added?: Added | null;
 }
 
 /**
- * What a change added to a job: a node that follows the job has this from the message, and need not read it. A later version may
- * add members, but change none.
+ * What a change added to a job. A node that follows the job gets this with the message, and need not read it. A later version may
+ * add members, but must change none.
  */
 export interface Added extends JobKey {
   readonly events: readonly StoredEvent[];
   readonly answer?: GivenAnswer;
 }
 
-/** Whether events were stored, and the events that followers get without a read; null if followers must read them. */
+/** Whether events were stored. `toFollow` has the events to pass to followers; null if followers must read them. */
 export interface AppendAnswer {
   readonly isStored: boolean;
   readonly tells?: readonly Message[];
   readonly toFollow: readonly StoredEvent[] | null;
 }
 
-/** Whether the end was stored, the JSON text of the job's folded result if it is short, and the end if it is awaited. */
+/** Whether the end was stored. `result`: the folded result's JSON text, if it is short. `end`: the end, if it is awaited. */
 export interface FinishAnswer {
   readonly isStored: boolean;
   readonly result: JsonText<FoldedResult> | null;
   readonly end: GradedJobEnd | null;
 }
 
-/** The result of a cancellation. `peer`, if any, is the pair's other job: cancelled, too, unless it had ended. */
+/** The result of a cancellation. `peer`, if any, is the pair's other job. It is cancelled, too, unless it has ended. */
 export type CancelResult =
   | { readonly kind: 'not_found' }
   | { readonly kind: 'already_terminal' }
-  /** The job was queued, and is terminal now: its receipt, its `finished` event and its outbox row were written, too. */
+  /** The job was queued and is now terminal. Its receipt, its `finished` event and its outbox row were written, too. */
   | { readonly kind: 'cancelled'; readonly peer?: string }
-  /** The job runs. The request is recorded, and the dispatcher of the job's node must be told. */
+  /** The job runs. The request is recorded, and the dispatcher on the job's node must be told. */
   | { readonly kind: 'running'; readonly peer?: string; readonly node: number | null };
 
 export type ToolAnswerResult =
@@ -113,15 +113,15 @@ export type ToolAnswerResult =
   | { readonly kind: 'not_allowed' }
   | { readonly kind: 'ended' }
   | { readonly kind: 'too_large'; readonly bytesMax: number }
-  /** Another answer to the call was stored before. */
+  /** Another answer to the call is already stored. */
   | { readonly kind: 'conflict' }
-  /** The result must fit this schema, as JSON, and was not checked yet. */
+  /** The result must fit this schema (JSON), and has not been checked yet. */
   | { readonly kind: 'unchecked'; readonly schema: string }
   | { readonly kind: 'same'; readonly answer_seq: number }
   /** The answer can be handed to the program. */
   | ({ readonly kind: 'taken' } & GivenAnswer & Omit<AppendAnswer, 'isStored'>);
 
-/** The calls that wait for an answer. The kind `calls`, with a page of them, is for a principal that may answer. */
+/** The calls that wait for an answer. A principal that may answer gets the kind `calls`, with a page of them. */
 export type OpenToolCalls =
   | { readonly kind: 'not_found' }
   | { readonly kind: 'not_allowed' }
@@ -130,14 +130,14 @@ export type OpenToolCalls =
       readonly calls: JsonText<OpenToolCall[]>;
       /** The number of the last call; null if there is none. */
       readonly last: number | null;
-      /** Whether no more calls can come. */
+      /** Whether no further calls can come. */
       readonly hasEnded: boolean;
     };
 
-/** A stored answer to a call, with the number that the program gave the call. */
+/** A stored answer to a call. `call` is the number that the program gave the call. */
 export interface GivenAnswer {
   readonly answer_seq: number;
-  /** The number of the answer before it in the same job; 0 for the first. */
+  /** The number of the job's previous answer; 0 for the first. */
   readonly after: number;
   readonly call: number;
   readonly outcome: { readonly result: unknown } | { readonly error: string };
@@ -145,7 +145,7 @@ export interface GivenAnswer {
 
 export interface ListPage {
   readonly items: JsonText<JobListItem[]>;
-  /** The place of the last job of the page, if more jobs follow. */
+  /** The place of the page's last job if more jobs follow; otherwise null. */
   readonly next: ListPlace | null;
 }
 
@@ -156,8 +156,8 @@ export interface EventPage {
 }
 
 /**
- * The long texts about a job, without their delimiters: an array of events or of the data of violations without its
- * brackets, or a string with the output of a stream without its quotes.
+ * The long texts about a job, each without its delimiters. Arrays of events and of violations' data lack their brackets, and
+ * strings of output lack their quotes.
  */
 export interface LongTexts {
   readonly events: JobEvent[];
@@ -168,13 +168,13 @@ export interface LongTexts {
 
 export type LongTextKind = keyof LongTexts;
 
-/** The length of a text and the events of which it is made. */
+/** The length of a text, and the events that make it up. */
 export interface TextExtent {
   /** The length in bytes of UTF-8. */
   readonly bytes: number;
-  /** The whole text if it is short; else null. */
+  /** The whole text if it is short; otherwise null. */
   readonly text: string | null;
-  /** The cursor before the first event of the text, and the last event of the text; equal if it is empty. */
+  /** The cursor before the text's first event, and the text's last event; equal if the text is empty. */
   readonly from: number;
   readonly until: number;
   /** Whether the job is terminal and no event follows this text. */
@@ -187,7 +187,7 @@ export interface TextPiece {
   readonly last: number;
 }
 
-/** A tenant's jobs that wait and run: all of them, and of each language. */
+/** How many of a tenant's jobs wait and run: in all, and by language. */
 export interface CurrentJobs {
   readonly queued: number;
   readonly running: number;
@@ -201,7 +201,7 @@ export interface StoreCounts {
   readonly oldest_queued_at: string | null;
   /** Terminal jobs whose attestation is not stored yet. */
   readonly outbox: number;
-  /** Why an attestation in the outbox was last postponed; null if none was postponed. */
+  /** Why an attestation in the outbox was last postponed; null if none was. */
   readonly outbox_error: { readonly message: string; readonly at: string } | null;
 }
 
@@ -211,20 +211,20 @@ export interface StoredAttestation {
   readonly envelope: Uint8Array;
   /** The bytes of the result; null if they were not requested, or lie in an object. */
   readonly result_artifact: Uint8Array | null;
-  /** The object in which a requested result lies; else null. `isIntact` does not cover the bytes of this object. */
+  /** The object in which a requested result lies; otherwise null. `isIntact` does not cover this object's bytes. */
   readonly object: StoredObject | null;
-  /** Whether these bytes have the digests and sizes of the row, and whether the job has the receipt. No more was checked. */
+  /** Whether the bytes match the row's digests and sizes, and the row names the job's receipt. Nothing else was checked. */
   readonly isIntact: boolean;
 }
 
-/** Everything that an attestation is made of, as it is stored. These parts are not parsed or checked yet. */
+/** Everything that an attestation is made of, as it is stored. Nothing has been parsed or checked yet. */
 export interface TerminalRecord
   extends JobKey,
     Readonly<Pick<JobTable, 'status' | 'exit_code' | 'signal' | 'terminal_reason' | 'tenant_number'>>,
     Readonly<Pick<JobTable, 'created_at' | 'started_at' | 'finished_at' | 'duration_ms'>>,
     Readonly<ReceiptTable> {
   readonly truncated: boolean;
-  /** The history without its runs of output, packed: see `unpackHistory`. Passing it to another thread transfers it. */
+  /** The history without its runs of output, packed: see `unpackHistory`. It is transferred, not copied, to another thread. */
   readonly history: Uint8Array<ArrayBuffer>;
   readonly runs: readonly StoredRun[];
 }

@@ -1,4 +1,4 @@
-/** The store's inputs and answers about gradings. These values cross threads, so they are plain data. */
+/** The store's inputs and answers for gradings. They cross threads, so they are plain data. */
 import type { ProgramStatus } from '@vouchbox/protocol';
 import type { GradingKeyColumns, GradingTable } from '../schema.ts';
 import type { GradedJob } from './inputs.ts';
@@ -16,12 +16,12 @@ export interface GradingAdmission extends GradingKey {
   readonly created_at: string;
   /** The members that all runs share, as JSON. */
   readonly common: string;
-  /** The head of a program has the members that its owner reads. */
+  /** A program's head has the members that the grading's owner reads. */
   readonly programs: readonly GradingPart[];
   readonly tests: readonly GradingPart[];
   /** The names by which the grading's blobs are found: uploads, and copies of outputs. */
   readonly blobs: readonly string[];
-  /** Digests of uploads that were copied where no caller can name them. Uploads that nobody else uses are removed. */
+  /** Digests of uploads that have copies which no caller can name. These uploads are removed unless something needs them. */
   readonly held: readonly string[];
   readonly idempotency: { readonly key: string; readonly spec_sha256: string } | null;
   readonly queueMax: number;
@@ -33,14 +33,14 @@ export interface GradingRow extends Readonly<Omit<GradingTable, 'cancellation_re
   readonly cancellation_requested: boolean;
 }
 
-/** The data for continuing a grading. */
+/** What is needed to continue a grading. */
 export interface GradingWork extends GradingRow {
   readonly common: string;
-  /** The heads of the grading's tests, in their order. */
+  /** The heads of the grading's tests, in order. */
   readonly heads: readonly string[];
   readonly statuses: readonly ProgramStatus[];
   readonly languages: readonly string[];
-  /** The jobs of programs that wait for their verdict, in no order. */
+  /** The jobs of programs that still wait for their verdict, in no particular order. */
   readonly jobs: readonly (Omit<GradedJob, 'grading_id'> & { readonly job_id: string; readonly is_ended: boolean })[];
 }
 
@@ -59,11 +59,11 @@ export interface GradedEnd extends GradingKey, GradedJob {
 export interface ProgramEnd extends GradingKey {
   readonly program: number;
   readonly status: Exclude<ProgramStatus, 'waiting'>;
-  /** The end of the program's judge, which is recorded with the program's end. Absent if the program ends without a judge. */
+  /** The end of the program's judge, recorded together with the program's end. Absent if the program ends without a judge. */
   readonly job?: GradedEnd;
-  /** The names of files that were kept for the program's judge and that nobody needs any more. */
+  /** The names of files that were kept for the program's judge and are no longer needed. */
   readonly held: readonly string[];
-  /** The members of the program's JSON for its owner that the program's end changes. */
+  /** The members that the program's end changes in the program's JSON for its owner. */
   readonly ended: string;
   readonly at: string;
 }

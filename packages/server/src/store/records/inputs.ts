@@ -1,4 +1,4 @@
-/** The store's inputs: the arguments of its operations. They cross threads, so they are plain data. */
+/** The arguments of the store's operations. They cross threads, so they are plain data. */
 import type {
   ArtifactRecord,
   EventBody,
@@ -27,17 +27,17 @@ export interface AdmitInput extends JobKey {
     /** SHA-256 of the canonical spec as submitted. */
     readonly spec_sha256: string;
   } | null;
-  /** The digest that equal builds share. If such a build has succeeded, it is returned, and the key is not used up. */
+  /** The digest that equal builds share. If an equal build has succeeded, it is returned, and the key is not used up. */
   readonly build_sha256?: string;
   readonly queueMax: number;
   readonly tenantQueueMax: number;
-  /** Present if a grading makes the job: no bound of the queue applies, and a job that was made before is returned. */
+  /** Present if a grading makes the job: the queue's bounds do not apply, and a job that was already made is returned. */
   readonly graded?: GradedJob;
   /** The other job of a pair, which is stored with this job or not at all. The idempotency key stands for both. */
   readonly interactor?: Pick<AdmitInput, 'job_id' | 'requested_spec'>;
-  /** How many bytes all blobs of the tenant may have together, with the room that is reserved for large outputs. */
+  /** How many bytes all of the tenant's blobs may have together, including the room reserved for large outputs. */
   readonly blobBytesMax: number;
-  /** Whether the statement about the job will contain the job's number in its tenant. The job is counted in any case. */
+  /** Whether the job's statement will contain the job's number among the tenant's jobs. The job is counted in any case. */
   readonly isNumbered: boolean;
   /** Present if the service promises an answer for the job. */
   readonly promise?: PromiseTimes;
@@ -52,7 +52,7 @@ export interface PromiseTimes {
   readonly due_at: string;
 }
 
-/** The job's part in its grading: its program, its step, and its number of tries. */
+/** A job's part in its grading: the program, the step, and the number of the try. */
 export interface GradedJob {
   readonly grading_id: string;
   readonly program: number;
@@ -61,7 +61,7 @@ export interface GradedJob {
 }
 
 export interface StartInput extends JobKey {
-  /** When the job was accepted, for the statistics of waiting times. */
+  /** When the job was accepted, for statistics on waiting times. */
   readonly created_at: string;
   readonly started_at: string;
   readonly execution: ExecutionRecord;
@@ -69,14 +69,14 @@ export interface StartInput extends JobKey {
   readonly interactor?: Pick<StartInput, 'job_id' | 'execution'>;
 }
 
-/** A node's abilities. A job that needs more is left to other nodes. */
+/** What a node can run. A job that needs more is left to other nodes. */
 export interface Abilities {
   readonly languages: readonly string[];
   /** The names of the node's runtime packs. */
   readonly packs: readonly string[];
-  /** The demands that the node's cells satisfy: a class, and after it the limits that must be enforced, as JSON. */
+  /** The demands that the node's cells satisfy. Each is a class, followed by the limits that must be enforced, as JSON. */
   readonly isolation: readonly string[];
-  /** How many MiB one job may have at most. */
+  /** The most MiB that one job may have. */
   readonly memMbMax: number;
 }
 
@@ -88,21 +88,21 @@ export interface Shares {
   readonly tenantSlots: number | null;
 }
 
-/** Which queued jobs the dispatcher asks for. */
+/** What the dispatcher says when it asks for queued jobs. */
 export interface QueueChoice extends Shares {
   /** Jobs that the dispatcher has already taken and that may still be queued. */
   readonly exclude: readonly string[];
-  /** How many slots each tenant holds now; a tenant that is not named holds none. */
+  /** How many slots each tenant holds now. A tenant that is missing here holds none. */
   readonly held: ReadonlyMap<string, number>;
   /** How many more slots the dispatcher can fill. The two jobs of a pair fill two. */
   readonly limit: number;
-  /** How many of these slots may get jobs of gradings. */
+  /** How many of these slots may be filled with gradings' jobs. */
   readonly tests: number;
-  /** This node's abilities. Only a store that several nodes share reads them. */
+  /** What this node can run. Only a store that several nodes share reads this. */
   readonly abilities?: Abilities;
 }
 
-/** Records of both streams in their order. `stdout` and `stderr` are the folded texts of the records: see `foldOutput`. */
+/** Records of both streams, in order. `stdout` and `stderr` are the folded texts of the records: see `foldOutput`. */
 export interface OutputRun {
   readonly groups: readonly OutputGroup[];
   readonly stdout: string;
@@ -110,12 +110,12 @@ export interface OutputRun {
 }
 
 /**
- * Records of one stream and one time. A record is stated as the length of its text in UTF-16 units. If it is `partial`, so that
- * no newline follows, the bitwise complement of the length is stated.
+ * Records with the same stream and time. Each record is given as the length of its text in UTF-16 units. For a `partial` record,
+ * which no newline follows, it is the bitwise complement of the length.
  */
 export type OutputGroup = readonly [stream: StreamName, timestamp: string, lengths: readonly number[]];
 
-/** A part of a history that is to be stored. */
+/** A part of a job's history, to be stored. */
 export type HistoryPart = EventBody | OutputRun;
 
 /** What is known when a job's work is over; the store adds what only the terminal transaction can know. */
@@ -129,28 +129,28 @@ export interface FinishInput extends JobKey {
   /** Events that belong before `finished`: artifacts, violations, truncations. */
   readonly events: readonly EventBody[];
   readonly artifacts: readonly (ArtifactRecord & { readonly content: Uint8Array })[];
-  /** The large outputs that were kept, by their places in the request; absent if there are none. */
+  /** The large outputs that were kept, each with its place in the request; absent if there are none. */
   readonly largeOutputs?: readonly KeptOutput[];
-  /** The observations of the executor. Null if no executor took the job: the receipt then has no execution members. */
+  /** What the executor observed. Null if no executor took the job: the receipt then has no execution members. */
   readonly execution: ExecutionRecord | null;
   readonly usage: ResourceUsage | null;
   /** The usage of the program alone. Absent if the program did not run, or if its usage was not observed separately. */
   readonly programUsage?: ProgramUsage;
   readonly output: ExecutorOutput | null;
-  /** The observations of an interaction, if the program talked to another. */
+  /** What was observed of the interaction, if the program talked to another one. */
   readonly interaction?: ObservedInteraction;
-  /** The signed facts beside the receipt: those of the executor and of other jobs. Left out if there are none. */
+  /** Facts that are signed beside the receipt: the executor's, and those about other jobs. Left out if there are none. */
   readonly also?: Readonly<Record<string, unknown>>;
-  /** Whether a caller waits for the result, which is then returned even if it is not short. */
+  /** Whether a caller waits for the result. The result is then returned even if it is not short. */
   readonly isAwaited?: boolean;
   /** A recovery receipt holds only outcome, timing, chain summary and digest. Spec § Receipt. */
   readonly recovery: boolean;
 }
 
-/** The input of a finish, with output joined into runs for the writer's thread. */
+/** The input for `finish`, with output joined into runs for the writer's thread. */
 export type PackedFinish = Omit<FinishInput, 'events'> & { readonly events: readonly HistoryPart[] };
 
-/** A request to end a job. `principal` is the one that asks, and `at` is the time. */
+/** A request to end a job. `principal` is who asks, and `at` is when. */
 export interface CancelInput extends JobKey {
   readonly principal: string;
   readonly at: string;
@@ -158,7 +158,7 @@ export interface CancelInput extends JobKey {
 
 /** A change that is reported to the followers of a job. */
 export interface Telling {
-  /** Whether a caller of this node waits for the next event of the job. */
+  /** Whether a caller at this node waits for the job's next event. */
   readonly isFollowed?: boolean;
   /** The messages to other nodes, if there are any. */
   readonly tells?: readonly Message[];
@@ -170,11 +170,11 @@ export interface AppendInput extends Telling {
   readonly events: readonly HistoryPart[];
 }
 
-/** An answer to the call whose event has this number. `principal` is the one that answers, and `at` is the time. */
+/** An answer to the call whose event has the number `seq`. `principal` is who answers, and `at` is when. */
 export interface ToolAnswerInput extends JobKey, Telling {
   readonly seq: number;
   readonly outcome: { readonly result: unknown } | { readonly error: string };
-  /** Whether the result was checked against the schema of its tool, if the tool has one. */
+  /** Whether the result was checked against its tool's schema, if the tool has one. */
   readonly isChecked?: boolean;
   readonly principal: string;
   readonly at: string;
@@ -184,7 +184,7 @@ export interface ListInput {
   readonly tenant: string;
   /** How many jobs a page may have. */
   readonly limit: number;
-  /** The place after which the page begins; null for the first page. */
+  /** The page begins after this place; null for the first page. */
   readonly before: ListPlace | null;
   readonly statuses: readonly JobStatus[] | null;
   readonly language: Language | null;
@@ -203,7 +203,7 @@ export interface TextExtentInput extends EventsInput {
   readonly kind: LongTextKind;
 }
 
-/** Asks for a piece of a text whose extent is known: the piece that follows the event `after`. */
+/** Asks for the piece that follows the event `after`, in a text whose extent is known. */
 export type TextPieceInput = Omit<TextExtentInput, 'limit'> & Pick<TextExtent, 'from' | 'until'>;
 
 export interface ArtifactPieceInput {
@@ -213,7 +213,7 @@ export interface ArtifactPieceInput {
   readonly bytes: number;
 }
 
-/** The exact bytes to be served, and what a job's detail says about them. The result may be compressed: see `compressed`. */
+/** The exact bytes to serve, and what a job's detail says about them. The result may be compressed: see `compressed`. */
 export interface AttestationInput extends JobKey, Omit<AttestationRow, 'tenant'> {
   readonly created_at: string;
   readonly result_artifact: Uint8Array;
@@ -224,7 +224,7 @@ export interface AttestationInput extends JobKey, Omit<AttestationRow, 'tenant'>
 
 export type AttestationPart = 'result_artifact' | 'envelope';
 
-/** A one-use ticket. It is stored by the hash of its secret, with the authority of the caller that minted it. */
+/** A one-use ticket: the hash of its secret, and the authority of the caller who minted it. */
 export interface StreamTicketInput {
   readonly ticket_sha256: string;
   readonly job_id: string;

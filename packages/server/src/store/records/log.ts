@@ -1,7 +1,7 @@
 /** The log as the store keeps it. docs/decisions/0064. */
 import type { LogEntryTable, LogStateTable } from '../schema.ts';
 
-/** A head that was signed in both of its forms. */
+/** A head that was signed in both forms. */
 export interface LogHead {
   readonly size: number;
   readonly checkpoint: string;
@@ -9,7 +9,7 @@ export interface LogHead {
 }
 
 export interface LogState extends Readonly<Pick<LogStateTable, 'host' | 'tree' | 'log_key' | 'size' | 'opening'>> {
-  /** The largest head that was signed; null before the first. */
+  /** The largest signed head; null until one is signed. */
   readonly head: LogHead | null;
 }
 
@@ -24,5 +24,5 @@ export interface LogCounts extends Readonly<Pick<LogStateTable, 'host' | 'tree' 
   readonly waiting: number;
 }
 
-/** Where the statement of a job stands in the log; `position` is null while the statement waits for its place. */
+/** The place of a job's statement in the log; `position` is null while the statement still waits for its place. */
 export type LogPlace = Readonly<Pick<LogEntryTable, 'leaf_hash' | 'position'>>;

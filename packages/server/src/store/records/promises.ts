@@ -2,11 +2,11 @@
 import type { JobPromiseTable, LogPendingTable } from '../schema.ts';
 import type { JobKey } from './rows.ts';
 
-/** A promise that waits for its signature, with its contents. */
+/** The contents of a promise that waits for its signature. */
 export interface UnsignedPromise extends JobKey {
   readonly created_at: string;
   readonly answer_by: string;
-  /** The number of the job in its tenant; null if the statements do not contain it. */
+  /** The job's number among its tenant's jobs; null if the statements do not contain it. */
   readonly tenant_number: number | null;
   /** The facts about the submission that the receipt will have: JSON. */
   readonly evidence: string;
@@ -17,7 +17,7 @@ export interface SignedPromise extends JobKey {
   readonly envelope: Uint8Array;
 }
 
-/** A pending statement of a job, before its signature. */
+/** A pending statement about a job, before it is signed. */
 export interface UnsignedPending
   extends JobKey,
     Readonly<Pick<LogPendingTable, 'statement' | 'stated_at' | 'answer_by' | 'salt'>> {
@@ -33,7 +33,7 @@ export interface SignedPending extends SignedPromise, Pick<UnsignedPending, 'sta
 /** A promise as it is served; `envelope` and `key_id` are null until it is signed. */
 export type PromiseRow = Readonly<Pick<JobPromiseTable, 'envelope' | 'key_id'>>;
 
-/** A signed pending statement of a job; `position` is null until it has its place in the log. */
+/** A signed pending statement about a job; `position` is null until the statement has its place in the log. */
 export interface PendingRow extends Pick<UnsignedPending, 'stated_at' | 'answer_by'> {
   readonly envelope: Uint8Array;
   readonly position: number | null;

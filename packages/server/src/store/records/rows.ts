@@ -24,7 +24,7 @@ import type {
 } from '../schema.ts';
 import type { CredentialTable, JobLinkTable } from '../schema-of-access.ts';
 
-/** The key of a job: its tenant and its id. A query for a caller always has both, and never the id alone. */
+/** The key of a job: its tenant and its id. A query for a caller always names both, never the id alone. */
 export type JobKey = Readonly<JobKeyColumns>;
 
 /** The key of a job as one text. It is unique because no tenant and no identifier contains a space. */
@@ -42,10 +42,10 @@ export interface JobRow
     Readonly<Pick<JobTable, 'created_at' | 'started_at' | 'finished_at' | 'duration_ms'>> {
   readonly cancellation_requested: boolean;
   readonly truncated: boolean;
-  /** The specification. It is complete for jobs of this version, and may be partial in migrated rows. */
+  /** The specification. It is complete in rows from this version, and may be partial in migrated rows. */
   readonly requested_spec: StoredSpec;
   readonly execution: ExecutionRecord | null;
-  /** The exact canonical receipt text and its digest, once terminal. */
+  /** The receipt's exact canonical text and its digest, once the job is terminal. */
   readonly receipt_json: string | null;
   readonly receipt_sha256: string | null;
 }
@@ -59,10 +59,10 @@ export type JobSummary = Omit<JobRow, 'requested_spec' | 'execution' | 'receipt_
   readonly first_line?: string;
 };
 
-/** The place of a job among those of its tenant: by time of acceptance, then by id. */
+/** A job's place among its tenant's jobs: by time of acceptance, then by id. */
 export type ListPlace = Pick<JobRow, 'created_at' | 'job_id'>;
 
-/** The facts that the dispatcher needs to choose a job. */
+/** What the dispatcher needs to know to choose a job. */
 export type QueuedJob = Readonly<QueueTable>;
 
 /** How many slots a pair takes. A pair is two jobs whose programs talk to each other. */
@@ -81,7 +81,7 @@ export interface TakenJob extends JobKey {
   readonly started_at: string;
 }
 
-/** What the detail of a job says about a stored attestation. The bytes are read separately. */
+/** What a job's detail says about a stored attestation. The bytes are read separately. */
 export type AttestationRow = Readonly<Omit<AttestationTable, 'job_id' | 'created_at' | 'result_artifact' | 'envelope'>>;
 
 /** A terminal job that waits for its attestation. */
@@ -91,18 +91,18 @@ export interface StoredArtifact extends ArtifactRecord {
   readonly content: Uint8Array;
 }
 
-/** A large output whose pieces are stored, and its place in the request of its job. */
+/** A large output whose pieces are stored, and its place in the job's request. */
 export interface KeptOutput extends ArtifactRecord {
   readonly place: number;
 }
 
-/** A blob of a tenant that is whole. Its pieces are stored under its id. */
+/** A tenant's whole blob. Its pieces are stored under its id. */
 export type StoredBlobRow = Readonly<Pick<BlobTable, 'blob_id' | 'size_bytes'>>;
 
-/** The key of an object of a tenant. */
+/** The key of a tenant's object. */
 export type ObjectKey = Readonly<Pick<ObjectTable, 'tenant' | 'object_id'>>;
 
-/** The facts by which an object is found and checked, among them the digest and the size of its bytes. */
+/** What is needed to find an object and to check its bytes. */
 export type StoredObject = Readonly<Omit<ObjectTable, 'state' | 'changed_at'>>;
 
 /** An event as it is stored. `data` is JSON text. */
@@ -111,7 +111,7 @@ export type StoredEvent = Omit<JobEvent, 'data'> & { readonly data: string };
 /** A run of output as it is stored, without its owner. */
 export type StoredRun = Omit<OutputRunTable, 'tenant' | 'job_id'>;
 
-/** The columns of an event beside its tenant, in the order of the contract. */
+/** The columns of an event other than its tenant, in the contract's order. */
 export const EVENT_COLUMNS = [
   'job_id',
   'seq',
@@ -123,11 +123,11 @@ export const EVENT_COLUMNS = [
   'event_hash',
 ] as const satisfies readonly (keyof StoredEvent)[];
 
-/** A link to the result of a job. Only the digest of its secret is stored. */
+/** A link to a job's result. Only the digest of the link's secret is stored. */
 export interface LinkRow
   extends Readonly<Pick<JobLinkTable, 'job_id' | 'link_id' | 'secret_sha256' | 'created_at' | 'expires_at'>> {
   readonly shows: readonly LinkPart[];
-  /** The authority of the maker of the link, as it is kept: `Access.pledge`. Its tenant is that of the job. */
+  /** The authority of the link's maker, as `Access.pledge` returns it. Its tenant is the job's tenant. */
   readonly caller: Whoami;
 }
 
@@ -137,8 +137,8 @@ export interface CredentialRow extends Readonly<Omit<CredentialTable, 'scopes'>>
 }
 
 /**
- * The mark that replaces the pack's name in the queue's row of a job with a product. Only a node with exactly the pack
- * that built the product takes the job. No pack has such a name.
+ * For a job with a product, this mark takes the place of the pack's name in the queue. Only a node with exactly the pack that
+ * built the product takes the job. No pack has such a name.
  */
 export function exactPack(digest: string): string {
   return `${EXACT}${digest}`;
@@ -147,8 +147,8 @@ export function exactPack(digest: string): string {
 const EXACT = '(digest) ';
 
 /**
- * In the queue's row of a job with tools, this mark replaces the pack's name or its absence. A node of an earlier
- * version, whose cells lack descriptors for tools and a place for libraries, does not know it and leaves the job alone.
+ * For a job with tools, this mark takes the place of the pack's name, or of a missing one, in the queue. Nodes of earlier
+ * versions do not know the mark and leave the job alone: their cells have no descriptors for tools and no place for libraries.
  */
 export function withTools(packOrLanguage: string): string {
   return `${TOOLS}${packOrLanguage}`;
@@ -161,7 +161,7 @@ export function anyPackOf(language: Language): string {
 
 const TOOLS = '(tools) ';
 
-/** Whether the queue's row has a mark in place of the name of the pack. */
+/** Whether a row in the queue has a mark in place of the pack's name. */
 export function isMarked(runtime: string | null): boolean {
   return runtime !== null && [EXACT, TOOLS].some((mark) => runtime.startsWith(mark));
 }

@@ -14,10 +14,10 @@ import { openDatabase } from './database.ts';
 import { sqliteDialect } from './dialect.ts';
 import { ownFile } from './files/own-file.ts';
 
-/** A longer log is cut to this length when it starts again. */
+/** A log that is longer than this is cut to this length when it starts again. */
 const walBytesKept = 16 * 1024 * 1024;
 
-/** File systems on which a write-ahead log is not safe, by the number that statfs reports for them. */
+/** File systems on which a write-ahead log is not safe, keyed by the number that statfs reports. */
 const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
   [0xff534d42, 'CIFS'],
@@ -25,7 +25,7 @@ const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
   [0x517b, 'SMB'],
 ]);
 
-/** An open connection and the query builder on it. Disposing closes it. */
+/** An open connection, and the query builder on it. Disposing closes the connection. */
 export interface Connection extends Disposable {
   readonly database: DatabaseSync;
   readonly db: StoreDatabase;
@@ -38,7 +38,7 @@ export function openForWriting(path: string): Connection {
   database.exec('pragma journal_mode = wal');
   database.exec('pragma synchronous = full');
   database.exec('pragma wal_autocheckpoint = 0');
-  // Sorted rows, and the changes that a statement may have to undo, are kept in memory and make no file of their own.
+  // Sorted rows, and the changes that a statement may have to undo, stay in memory instead of going to separate files.
   database.exec('pragma temp_store = memory');
   database.exec(`pragma journal_size_limit = ${walBytesKept}`);
   return connection;

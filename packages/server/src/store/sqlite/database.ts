@@ -1,13 +1,13 @@
 /**
- * Opens the store's file with SQLite, without the query builder, which a backup does not need. The settings of every connection
- * are made here.
+ * Opens the store's file with SQLite, and makes the settings of every connection. The query builder is not loaded here, because a
+ * backup does not need it.
  */
 import { DatabaseSync } from 'node:sqlite';
 
-/** How long to wait for a lock of another process. An operator's command or a backup holds a lock only for moments. */
+/** How long to wait for another process's lock. An operator's command or a backup holds a lock only for moments. */
 const busyMillisecondsMax = 5000;
 
-/** KiB of pages that each connection keeps in memory. Every commit makes the reading connection drop its pages. */
+/** How many KiB of pages each connection keeps in memory. Every commit makes the reading connection drop its pages. */
 const cacheKib = { writing: 16 * 1024, reading: 4 * 1024 };
 
 /** Opens a file that exists. */

@@ -1,26 +1,26 @@
 /**
- * Kysely on one connection of `node:sqlite`, with a cache of prepared statements. Queries run at once and on this
- * thread: the promises that Kysely returns are settled before any other event of the thread is handled.
+ * Lets Kysely work on one `node:sqlite` connection, with a cache of prepared statements. Queries run at once, on this thread: the
+ * promises that Kysely returns are settled before the thread handles any other event.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { type Dialect, type QueryResult, SqliteAdapter, SqliteQueryCompiler } from 'kysely';
 import { directDialect } from '../direct-dialect.ts';
 import type { BoundQuery, StoreAdapter } from '../prepared.ts';
 
-/** The most statements in the cache, which bounds its memory. The store has fewer different queries. */
+/** The most statements in the cache, to bound its memory. The store has fewer different queries. */
 const statementsMax = 256;
 
-/** The cache of statements, each of which is compiled once. The oldest statement is dropped when there are too many. */
+/** Caches statements, so that each is compiled only once. When there are too many, the oldest is dropped. */
 class StatementCache {
   readonly #database: DatabaseSync;
-  /** The statements by how they return rows, and then by their text. A key made of both would be hashed anew at each use. */
+  /** The statements, keyed by how they return rows and then by text. A key made of both would be hashed anew at each use. */
   readonly #statements = { objects: new Map<string, CachedStatement>(), lists: new Map<string, CachedStatement>() };
 
   constructor(database: DatabaseSync) {
     this.#database = database;
   }
 
-  /** Gets a statement, which always returns its rows in the same form. */
+  /** Gets a statement. A cached statement always returns its rows in the same form. */
   get(text: string, rows: 'objects' | 'lists' = 'objects'): CachedStatement {
     const statements = this.#statements[rows];
     const known = statements.get(text);

@@ -20,7 +20,7 @@ const CODES: Readonly<Record<number, StoreErrorCode>> = {
 /** SQLITE_IOERR_SHMSIZE: the shared index of the write-ahead log could not grow, for lack of space. */
 const IOERR_SHMSIZE = 4874;
 
-/** The codes of system errors from file operations that do not go through SQLite. */
+/** The codes for system errors in file operations that do not go through SQLite. */
 const SYSTEM_CODES: Readonly<Record<string, StoreErrorCode>> = {
   ENOSPC: 'full',
   EDQUOT: 'full',

@@ -4,7 +4,7 @@ import { admission, TestStore } from '../store.fixture.ts';
 import { StoreError } from '../store-error.ts';
 import { SQLITE_THREADS } from './open.ts';
 
-/** A store, and the threads that it started: the one that writes and the one that reads. */
+/** A store, and the threads that it started: the writer and the reader. */
 async function withThreads(): Promise<{ testStore: TestStore; threads: Worker[] }> {
   const threads: Worker[] = [];
   const remember = (worker: Worker) => threads.push(worker);
@@ -17,7 +17,7 @@ async function withThreads(): Promise<{ testStore: TestStore; threads: Worker[] 
 test.each([
   ['writes', 0],
   ['reads', 1],
-])('when the thread that %s dies, every call is refused as unavailable and none hangs', async (_, place) => {
+])('when the thread that %s dies, every call is refused as unavailable, and none hangs', async (_, place) => {
   const { testStore, threads } = await withThreads();
   await using _testStore = testStore;
   const { store } = testStore;

@@ -15,7 +15,7 @@ export interface SqliteStoreOptions extends Pick<ThreadedStoreOptions, 'onProble
   readonly threads?: Threads;
 }
 
-/** @throws StoreError in one clear line if the file cannot be this service's store */
+/** @throws StoreError, in one clear line, if the file cannot be this service's store */
 export function openSqliteStore({
   path,
   check,

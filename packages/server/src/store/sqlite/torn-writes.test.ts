@@ -1,5 +1,5 @@
 /**
- * However a write is interrupted, the store holds whole transactions: receipt, outbox row, last event and status agree.
+ * However a write is interrupted, the store holds only whole transactions: receipt, outbox row, last event and status agree.
  */
 import { copyFileSync, existsSync, rmSync, statSync, truncateSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
@@ -14,7 +14,7 @@ import { type Connection, openForWriting, prepareFile } from './connection.ts';
 import { migrate } from './migrations/migrate.ts';
 import { GroupCommit } from './threads/group-commit.ts';
 
-/** Facts that hold between any two transactions, each as a query for the rows that break it. */
+/** States that must not occur between two transactions, each with a query for the rows that show it. */
 const CONTRADICTIONS = {
   'a terminal job without its receipt, or a receipt of another job': `
     select job_id from jobs where (finished_at is not null) != exists
@@ -68,7 +68,7 @@ async function emptyStore(path: string): Promise<Connection> {
   return connection;
 }
 
-test('a transaction is stored whole or not at all, at whichever page space runs out (STORE-01)', {
+test('a transaction is stored whole or not at all, whichever page the space runs out at (STORE-01)', {
   tags: ['STORE-01'],
 }, async () => {
   await using files = new TestStore();
@@ -108,7 +108,7 @@ test('a write-ahead log that is cut at any byte contains the whole transactions 
   expect(new Set(counts).size).toBeGreaterThan(3);
 });
 
-/** How many events a copy of the store has if its log ends at `cut`. */
+/** How many events a copy of the store has if the copy's log ends at `cut`. */
 function eventsAfterCut({ path }: TestStore, cut: number): number {
   const copy = `${path}-copy`;
   for (const end of ['', '-wal', '-shm']) if (existsSync(copy + end)) rmSync(copy + end);

@@ -6,7 +6,7 @@ import { threadsOf } from './threads.ts';
 
 afterEach(() => void vi.useRealTimers());
 
-/** A thread that opens, then does to each group of calls what `onCalls` says. */
+/** The source of a thread that opens, then runs `onCalls` on each group of calls. */
 function threadThat(onCalls: string): string {
   const source = `
     import { parentPort } from 'node:worker_threads';
@@ -19,7 +19,7 @@ function threadThat(onCalls: string): string {
 }
 
 type Command = (db: StoreDatabase, input: unknown) => Promise<unknown>;
-/** Nobody waits for `later`. */
+/** Nobody waits for calls to `later`. */
 type Echo = { readonly echo: Command; readonly later: Command };
 
 /** A thread that runs this module. */
@@ -40,7 +40,7 @@ async function openChannel(onCalls: string): Promise<{ channel: Channel<Echo>; p
 
 const ECHO = `parentPort.postMessage({ kind: 'answers', answers: calls.map(({ id, input }) => ({ id, value: input })) });`;
 
-test('calls of one turn of the event loop are sent together, and each gets its own answer', async () => {
+test('calls from one turn of the event loop are sent together, and each gets its own answer', async () => {
   const { channel } = await openChannel(ECHO.replace('value: input', 'value: [input, calls.length]'));
   await using _ = channel;
   expect(await Promise.all([channel.call('echo', 'a'), channel.call('echo', 'b')])).toEqual([
@@ -86,7 +86,7 @@ test('when the thread exits, waiting and later calls are refused as unavailable,
   expect(problems).toMatchObject([{ code: 'unavailable' }]);
 });
 
-test('if the thread throws an error, the first error is reported', async () => {
+test('if the thread throws errors, the first error is reported', async () => {
   const { channel, problems } = await openChannel(`throw new Error('broken thread');`);
   const refusal = await channel.call('echo', 1).catch((error: unknown) => error);
   expect(refusal).toMatchObject({ code: 'unavailable', cause: { message: 'broken thread' } });
@@ -94,7 +94,7 @@ test('if the thread throws an error, the first error is reported', async () => {
   expect(problems).toEqual([refusal]);
 });
 
-test('a thread that dies before it is open makes the opening fail', async () => {
+test('opening fails if the thread dies before it is open', async () => {
   const channel = new Channel({
     thread: threadOf(`throw new Error('cannot load')`),
     onProblem: () => {},

@@ -1,16 +1,16 @@
 /**
- * The service's side of a thread of the store. Calls of one turn of the event loop are sent in one message, even if they come
- * from many connections. Calls for which no caller waits are sent with the next call for which a caller waits, and share its
- * commit. When the thread ends for any reason, every waiting and every later call is rejected, so that none hangs.
+ * The service's side of a store thread. All calls from one turn of the event loop are sent in one message, even if they come from
+ * many connections. Calls that no caller waits for are sent with the next call that a caller waits for, and share its commit.
+ * When the thread ends for any reason, every waiting and every later call is rejected, so that none hangs.
  */
 import type { AnswerOf, Commands, InputOf, Methods } from '../commands.ts';
 import { StoreError } from '../store-error.ts';
 import { type Answer, type Call, type Report, type Request, revived } from './messages.ts';
 import type { Thread } from './threads.ts';
 
-/** The most calls that may wait. The code above the store keeps their number far below this bound. */
+/** The most calls that may wait. The code above the store keeps their number far lower. */
 const callsWaitingMax = 20_000;
-/** How long a call for which no caller waits may be held back, so that it can share a message with another call. */
+/** How long a call that no caller waits for may be held back, so that it can share a message with another call. */
 const patienceMilliseconds = 25;
 
 interface WaitingCall {
@@ -19,15 +19,15 @@ interface WaitingCall {
 }
 
 export interface ChannelOptions {
-  /** The thread, which was just started. The channel ends it. */
+  /** The thread, just started. The channel ends it. */
   readonly thread: Thread;
-  /** Names of the calls for which no caller waits. */
+  /** The names of the calls that no caller waits for. */
   readonly patient?: ReadonlySet<string>;
   /** Called for problems that make no call fail. */
   readonly onProblem: (error: StoreError) => void;
 }
 
-/** A thread and the calls that wait for it. Disposing lets every waiting call finish first. */
+/** A thread, and the calls that wait for it. Disposing lets every waiting call finish first. */
 export class Channel<Known extends Commands> implements AsyncDisposable {
   readonly #thread: Thread;
   readonly #patient: ReadonlySet<string>;
@@ -43,7 +43,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
   /** The error with which calls are rejected; null while they are accepted. */
   #refusal: StoreError | null = null;
 
-  /** Takes over a thread. The thread loads, but opens the store only on request. */
+  /** Takes over a thread. It loads by itself, but opens the store only on request. */
   constructor({ thread, patient = new Set(), onProblem }: ChannelOptions) {
     this.#onProblem = onProblem;
     this.#patient = patient;
@@ -54,7 +54,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
       this.#lose('a thread of the store ended');
       this.#ended.resolve();
     });
-    this.#opened.promise.catch(() => {}); // `open` passes it on; unhandled, it would end the process.
+    this.#opened.promise.catch(() => {}); // `open` passes the error on; unhandled, it would end the process.
   }
 
   /** Resolves when the thread has ended. */
@@ -74,7 +74,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
     return Object.fromEntries(names.map((name) => [name, ask(name)])) as unknown as Methods<Known>;
   }
 
-  /** Sends a call. `moved` are buffers of the input that go to the thread and are empty here afterwards; the rest is copied. */
+  /** Sends a call. The buffers in `moved` go to the thread and are empty here afterwards; the rest of the input is copied. */
   call<Name extends string & keyof Known>(
     name: Name,
     input: InputOf<Known[Name]>,
@@ -155,7 +155,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
     this.#refuse(error);
   }
 
-  /** Rejects every waiting call and every later one, each with the first reason. */
+  /** Rejects every waiting call and every later one, all for the first reason. */
   #refuse(error: StoreError): void {
     this.#refusal ??= error;
     this.#opened.reject(this.#refusal);

@@ -1,31 +1,31 @@
-/** The messages between the service's thread and the store's threads, and the form of errors in them. */
+/** The messages between the service's thread and the store's threads, and how they carry errors. */
 import { StoreError, type StoreErrorCode } from '../store-error.ts';
 
 /**
- * How much of a store is checked when it is opened. `quick` reads every page of its file. `full` also compares the indexes with
- * their tables, follows every reference, and recomputes every chain and every receipt. A database server looks after its own
- * files: for a store on a server, `quick` checks nothing, and `full` recomputes the chains and the receipts.
+ * What is checked when a store is opened. `quick` reads every page of its file. `full` also compares the indexes with their
+ * tables, follows every reference, and recomputes every chain and every receipt. A database server looks after its own files: for
+ * a store on a server, `quick` checks nothing, and `full` recomputes the chains and the receipts.
  */
 export type StoreCheck = 'off' | 'quick' | 'full';
 
-/** The data that a thread of the store is started with. */
+/** What a store thread is given when it is started. */
 export interface ThreadData {
   /** The absolute path of the file, or the URL of the database. */
   readonly place: string;
-  /** How much is checked before the store is used. */
+  /** What is checked before the store is used. */
   readonly check: StoreCheck;
-  /** The service that opens the store, in a store that several processes share. Null for a command of an operator. */
+  /** For a store that several processes share: the service that opens the store. Null for an operator's command. */
   readonly instance?: string | null;
 }
 
-/** One command and its place among the calls of this channel. */
+/** One command, and the number of the call on its channel. */
 export interface Call {
   readonly id: number;
   readonly name: string;
   readonly input: unknown;
 }
 
-/** Requests to a thread: first to open the store, then calls in their order, and last to end when all calls are answered. */
+/** Requests to a thread: first to open the store, then calls in order, and last to end once all calls are answered. */
 export type Request =
   | { readonly kind: 'open' }
   | { readonly kind: 'calls'; readonly calls: readonly Call[] }
@@ -60,7 +60,7 @@ export function refuse(calls: readonly Call[], error: StoreError): Answer[] {
   return calls.map(({ id }) => ({ id, error: portable(error) }));
 }
 
-/** The error as it is thrown on the service's thread. Its cause has the stack from the store's thread. */
+/** The error to throw on the service's thread. Its cause has the stack from the store's thread. */
 export function revived({ code, message, stack }: PortableError): StoreError {
   const cause = new Error(message);
   cause.stack = stack;

@@ -1,6 +1,6 @@
 /**
- * The common part of the writer's and the reader's thread. Each reports that it is open, or why it is not, takes calls as they
- * arrive, and answers them in groups.
+ * What the writer's and the reader's thread have in common. Each reports that it is open, or why it is not. Then it takes calls
+ * as they arrive, and answers them in groups.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
@@ -12,7 +12,7 @@ import { type Call, portable, type Report, type Request } from './messages.ts';
 export interface StoreThread extends AsyncDisposable {
   /** The names of the thread's commands. */
   readonly names: readonly string[];
-  /** Takes one or more calls from the front of `waiting` and reports their answers. */
+  /** Takes one or more calls from the front of `waiting`, and reports their answers. */
   work(waiting: Call[]): Promise<void>;
 }
 
@@ -20,22 +20,22 @@ export type SendReport = (report: Report) => void;
 
 /** One side of a kind of store. */
 export interface ThreadKind {
-  /** Opens the connection of a thread, which then reports through `report`. */
+  /** Opens the thread's connection. The thread then reports through `report`. */
   open(report: SendReport): Promise<StoreThread>;
-  /** The error of `open`, as an error of the store. */
+  /** Turns what `open` threw into an error of the store. */
   errorOf(thrown: unknown): StoreError;
 }
 
 /**
  * Serves the calls that arrive on `port` until the service asks it to close; all waiting calls are answered first. The store is
- * opened when the service asks, so that both threads can load while only one of them may touch the file.
+ * opened only when the service asks, so that both threads can load while only one may touch the file.
  */
 export function serveStore(port: MessagePort, kind: ThreadKind): void {
   const service = new CallService(port, kind);
   port.on('message', (request: Request) => service.receive(request));
 }
 
-/** The service of calls on a thread. An error thrown here is a bug, which ends the thread and fails every waiting call. */
+/** Serves calls on a thread. An error thrown here is a bug; it ends the thread and fails every waiting call. */
 class CallService {
   readonly #port: MessagePort;
   readonly #kind: ThreadKind;
@@ -70,7 +70,7 @@ class CallService {
     await this.#run();
   }
 
-  /** Lets arriving messages in before each group, so that calls that come together are committed together. */
+  /** Lets arriving messages in before each group, so that calls that arrive together are committed together. */
   async #run(): Promise<void> {
     if (this.#running) return;
     this.#running = true;

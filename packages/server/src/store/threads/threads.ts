@@ -2,9 +2,9 @@
 import { Worker } from 'node:worker_threads';
 import type { Report, Request, ThreadData } from './messages.ts';
 
-/** The side of a thread that the service uses. A `Worker` has this form. */
+/** What the service uses of a thread. A `Worker` fits this. */
 export interface Thread {
-  /** Sends a message. Buffers that are moved are empty here afterwards. */
+  /** Sends a message. The buffers in `moved` are empty here afterwards. */
   postMessage(request: Request, moved?: ArrayBuffer[]): void;
   on(event: 'message', listener: (report: Report) => void): unknown;
   /** The thread died; the event `exit` follows. */
@@ -12,7 +12,7 @@ export interface Thread {
   on(event: 'exit', listener: () => void): unknown;
 }
 
-/** What a thread of the store is started with. */
+/** What a store thread is given when it is started. */
 export interface Started {
   readonly side: 'writer' | 'reader';
   readonly data: ThreadData;
@@ -25,13 +25,13 @@ export interface Threads {
 }
 
 /**
- * The room for new objects in MiB. A thread of the store keeps little data for longer than a call. With V8's default
- * room, each thread that handles some megabytes would hold tens of megabytes of garbage. The command `vouchbox` sets a
- * room for every thread of its process, and that room counts instead of this one.
+ * V8's room for new objects, in MiB. A store thread keeps little data for longer than a call. With V8's default room, each thread
+ * that handles some megabytes would hold tens of megabytes of garbage. The command `vouchbox` sets a room for every thread of its
+ * process, and that room replaces this one.
  */
 const newObjectsMb = 8;
 
-/** Each side as a thread with this entry point. The thread does not get the options of the process. */
+/** Runs each side as a thread with this entry point. The threads do not get the process's options. */
 export function threadsOf(entry: URL): Threads {
   const resourceLimits = { maxYoungGenerationSizeMb: newObjectsMb };
   const start = (workerData: Started) => new Worker(entry, { workerData, execArgv: [], resourceLimits });

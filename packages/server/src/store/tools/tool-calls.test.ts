@@ -13,7 +13,7 @@ afterAll(() => testStore[Symbol.asyncDispose]());
 const limits = { calls: 256, call_bytes: 100, total_bytes: 150 };
 const tools = { tools: [{ name: 'search' }], answered_by: ['alice', 'helper'], limits };
 
-/** A running job whose program made these calls, which are events 3, 4 and so on. */
+/** A running job whose program made these calls. They are events 3, 4 and so on. */
 async function calling(store: Store, calls: readonly number[], changes: { readonly refused?: string } = {}) {
   const key = await runJob(store, { requested_spec: { ...SPEC, tools } });
   const data = calls.map((call) => ({ call, tool: 'search', arguments: { query: `n${call}` }, ...changes }));
@@ -33,7 +33,7 @@ const answerOf = (key: JobKey, seq: number, changes: object = {}) => ({
   ...changes,
 });
 
-/** The open calls, as they are shown to a principal that may answer. */
+/** The open calls, as shown to a principal that may answer. */
 async function openCalls(store: Store, key: JobKey, after = 0): Promise<OpenToolCall[]> {
   const found = await store.openToolCalls({ ...key, after, principal: 'alice' });
   return JSON.parse(found.kind === 'calls' ? found.calls : '[]') as OpenToolCall[];
@@ -83,7 +83,7 @@ describe('a call of a tool', () => {
     expect((await eventsOf(store, key)).length).toBe(2);
   });
 
-  test('is answered once if many answer at the same time', async () => {
+  test('is answered once, even if many answer at the same time', async () => {
     const { store } = testStore;
     const key = await calling(store, [1]);
     const answers = Array.from({ length: 20 }, (_, at) => answerOf(key, 3, { outcome: { result: at } }));
@@ -114,7 +114,7 @@ describe('an answer to a tool call', () => {
     expect((await eventsOf(store, key)).length).toBe(1);
   });
 
-  test('may use up the maximum of bytes for one call and for all calls', async () => {
+  test('may use as many bytes as are allowed for one call and for all calls', async () => {
     const { store } = testStore;
     const key = await calling(store, [1, 2, 3]);
     const ofBytes = (seq: number, bytes: number) => answerOf(key, seq, { outcome: { result: 'x'.repeat(bytes - 13) } });
@@ -124,13 +124,13 @@ describe('an answer to a tool call', () => {
     expect(await store.answerToolCall(ofBytes(5, 14))).toEqual({ kind: 'too_large', bytesMax: 0 });
   });
 
-  test('to a job without tools is refused, because the job has no such call', async () => {
+  test('is refused for a job without tools, because the job has no such call', async () => {
     const { store } = testStore;
     const key = await runJob(store);
     expect(await store.answerToolCall(answerOf(key, 2))).toEqual({ kind: 'no_call' });
   });
 
-  test('that comes after the end of the job is refused, and changes no receipt', async () => {
+  test('that comes after the end of the job is refused, and the receipt stays unchanged', async () => {
     const { store } = testStore;
     const key = await calling(store, [1]);
     await store.finish(finishOf(key));
@@ -157,7 +157,7 @@ describe('an answer to a tool call', () => {
   });
 });
 
-test('accepted answers are returned in their order, with the number that the program gave the call', async () => {
+test('accepted answers are returned in order, with the number that the program gave the call', async () => {
   const { store } = testStore;
   const key = await calling(store, [10, 11, 12]);
   await store.answerToolCall(answerOf(key, 5, { outcome: { error: 'no' } }));
@@ -185,7 +185,7 @@ describe('the open calls of a job', () => {
     expect(await store.openToolCalls({ ...asked, ...(await runJob(store)) })).toEqual(ended);
   });
 
-  test('need a check of the result against the schema of the tool before they are answered', async () => {
+  test("are answered only after the result has been checked against the tool's schema", async () => {
     const { store } = testStore;
     const result = { type: 'object' };
     const schemas = { ...tools, tools: [{ name: 'search', result }, { name: 'constructor' }] };

@@ -1,6 +1,6 @@
 /**
- * Calls of tools and their answers. The events contain the calls and the answers; the rows here tell which call is open, who may
- * answer, and which answers the program was not given yet. An answer is stored once, by any node.
+ * Tool calls and their answers. The events contain the calls and the answers. The rows here tell which calls are open, who may
+ * answer, and which answers the program has not been given yet. An answer is stored once, by any node.
  */
 import { canonicalJson } from '@vouchbox/evidence';
 import type { OpenToolCall, ToolCallRecord, ToolResultRecord } from '@vouchbox/protocol';
@@ -69,7 +69,7 @@ const selectSchemas = prepared((db, call: JobKey & { seq: number }) =>
     .where('events.seq', '=', call.seq),
 );
 
-/** A column of a call's or an answer's event. It is a subquery: for a join, a planner could first read all events and calls. */
+/** A column of a call's or an answer's event. A subquery, since a planner could begin a join with all events and calls. */
 const ofEvent = <Column extends 'data' | 'timestamp'>(column: Column, seq: 'seq' | 'answer_seq') =>
   sql<string>`(select ${sql.ref(`events.${column}`)} from events
     where ${same(JOB, 'events', 'tool_calls')} and events.seq = ${sql.ref(`tool_calls.${seq}`)})`.as(column);
@@ -94,7 +94,7 @@ const selectAnswers = prepared((db, asked: JobKey & { after: number }) =>
     .orderBy('tool_calls.answer_seq'),
 );
 
-/** Stores an answer as an event. The same answer again changes nothing, nor does an answer that must be checked first. */
+/** Stores an answer as an event. A repeated answer changes nothing, nor does an answer that must be checked first. */
 export async function answerToolCall(db: StoreDatabase, input: ToolAnswerInput): Promise<ToolAnswerResult> {
   const { outcome } = input;
   const asked = await selectAsked.first(db, input);
@@ -118,7 +118,7 @@ export async function answerToolCall(db: StoreDatabase, input: ToolAnswerInput):
     takeBytes.send(db, { ...call, bytes });
   });
   const answer_seq = linked.tail.chain_seq;
-  // The outcome is parsed from the stored text, as in all other code that gives the program an answer.
+  // The outcome is parsed from the stored text, as everywhere else that gives the program an answer.
   const given = JSON.parse(text) as GivenAnswer['outcome'];
   const answer = { answer_seq, after: asked.after ?? 0, call: asked.call ?? 0, outcome: given };
   const toFollow = eventsToFollow(linked, input.isFollowed ?? false);
@@ -135,7 +135,7 @@ async function takenBefore(
   return isSame ? { kind: 'same', answer_seq } : { kind: 'conflict' };
 }
 
-/** Adds the event of an answer. The clock may have been set back, but no event is earlier than the event before it. */
+/** Adds an answer's event. The clock may have been set back, but no event may be earlier than the event before it. */
 async function extendWithAnswer(
   db: StoreDatabase,
   job: ChainedJob & { readonly timestamp: string | null },
@@ -155,7 +155,7 @@ function outcomeOf({ result, error }: ToolResultRecord): GivenAnswer['outcome'] 
   return error === undefined ? { result } : { error };
 }
 
-/** Calls of a job that nobody has answered, after a number, in order. */
+/** A job's unanswered calls whose events come after the event `after`, in order. */
 export async function openToolCalls(
   db: StoreDatabase,
   input: JobKey & { readonly after: number; readonly principal: string },
@@ -172,7 +172,7 @@ export async function openToolCalls(
   return { kind: 'calls', calls: textOf(calls), last: calls.at(-1)?.seq ?? null, hasEnded };
 }
 
-/** The schema that the result of a call must fit, as JSON; null if there is none. */
+/** The schema that a call's result must fit, as JSON; null if there is none. */
 async function resultSchema(db: StoreDatabase, call: JobKey & { readonly seq: number }): Promise<string | null> {
   const found = await selectSchemas.first(db, call);
   if (found === null) return null;
@@ -185,7 +185,7 @@ function mayAnswer(answeredBy: string, { principal }: { readonly principal: stri
   return (JSON.parse(answeredBy) as string[]).includes(principal);
 }
 
-/** Answers whose events come after the event `after`, in that order. `call` is the number that the program gave the call. */
+/** Answers whose events come after the event `after`, in order. `call` is the number that the program gave the call. */
 export async function toolAnswers(
   db: StoreDatabase,
   input: JobKey & { readonly after: number },

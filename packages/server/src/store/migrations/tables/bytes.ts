@@ -1,5 +1,5 @@
 /**
- * Uploads, outputs that are returned by their digests, and objects of an object store. The bytes of such outputs are blobs, and a
+ * Uploads, outputs that are returned by their digests, and objects in an object store. The bytes of such outputs are blobs. A
  * blob is kept as long as one of these outputs is.
  */
 import { ofJob, referToJob } from './spelling.ts';

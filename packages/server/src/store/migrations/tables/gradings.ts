@@ -1,6 +1,6 @@
 /**
- * Gradings: programs and tests in rows of their own, the jobs that were made from them, and the events of a grading. Builds are
- * found by a digest of their inputs, so that none is made twice. A job that is a build may belong to several gradings.
+ * Gradings: their programs and tests, each in its own row, the jobs made from them, and their events. Builds are found by a
+ * digest of their inputs, so that none is made twice. A build job may belong to several gradings.
  */
 import { referToJob } from './spelling.ts';
 

@@ -1,8 +1,8 @@
 /**
  * Jobs: their rows and submissions, the queue, events and output, receipts and attestations.
  *
- * Rows of older stores have no salt, no number and no first line. The row of a queued job says whether the job belongs to a
- * grading, because such jobs are counted in another way. `also` has the members of the signed statement beside the receipt.
+ * Rows from older stores have no salt, no number and no first line. A job's row in the queue says whether the job belongs to a
+ * grading, because such jobs are counted differently. `also` has the members that the signed statement has beside the receipt.
  */
 import { ofJob, onePerJob, referToJob } from './spelling.ts';
 

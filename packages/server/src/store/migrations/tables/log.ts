@@ -1,11 +1,11 @@
 /**
- * The log, and the promises that are due to it.
+ * The log, and the promises of jobs.
  *
- * The hashes of the tree name no tenant and no job, and refer to none, because retention removes jobs but no leaf. A row of level
- * 0 is a leaf; a row of level 1 stands for 256 leaves, one of level 2 for 65,536, and so on.
+ * The rows of the tree's hashes name no tenant or job and refer to none, because retention removes jobs but never a leaf. A row
+ * of level 0 is a leaf; a row of level 1 stands for 256 leaves, a row of level 2 for 65,536, and so on.
  *
- * A promise is due while the store does not know that its answer is in the log. Pending statements of a job are numbered from 1,
- * and have places in the log as the statements of results do.
+ * A promise is due until the store knows that the log has its answer. A job's pending statements are numbered from 1, and have
+ * places in the log, like statements about results.
  */
 import { ofJob, onePerJob, referToJob } from './spelling.ts';
 

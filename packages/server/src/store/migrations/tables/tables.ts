@@ -1,9 +1,9 @@
 /**
- * The tables of both kinds of store, as `schema.ts` describes them. The tenant leads every key and every foreign key, so that the
- * tables can be distributed by tenant. Three tables have no tenant: credentials are looked up by their id alone, and probes and
- * the tree of the log belong to the whole store.
+ * The tables of both kinds of store, as `schema.ts` describes them. The tenant comes first in every key and foreign key, so that
+ * the tables can be distributed by tenant. Some keys have no tenant: credentials are looked up by their id alone, and probes and
+ * the log's tree belong to the whole store.
  *
- * A large column comes last in its table, so that the other columns are read without it.
+ * A large column comes last in its table, so that the other columns can be read without it.
  */
 import { byteTables } from './bytes.ts';
 import { gradingTables } from './gradings.ts';

@@ -1,7 +1,7 @@
 /**
- * Tenants, credentials, tickets and links. Labels are also in the row of their job; here they are in the order of a list, with
- * the status of a job that ended. The index of labels by job has every column that the removal of a label needs, because SQLite
- * would otherwise read all labels of the tenant. A session has the step at which it is, and the step that was accepted after it.
+ * Tenants, credentials, tickets, links, labels and sessions. Labels are also in the row of their job. Here they are in list
+ * order, with the status of an ended job. The index of labels by job has every column that the removal of a label needs; without
+ * it, SQLite would read all of the tenant's labels. A session names its last step and the step that was accepted after that one.
  */
 import { ofJob, referToJob } from './spelling.ts';
 

@@ -1,9 +1,9 @@
 /**
- * The tables of a store on PostgreSQL: those of both kinds of store, and those that let several services share one store. Text is
- * compared by its bytes, independently of the collation of the database.
+ * The tables of a store on PostgreSQL: those that both kinds of store have, and those that let several services share one store.
+ * Text is compared by bytes, whatever the database's collation.
  *
- * Large columns hold contents that are compressed already, so the server does not try to compress them again. A node
- * reads only changed and dead nodes, by the column `changed`: the number of the transaction that changed a row last.
+ * Large columns hold contents that are already compressed, so the server does not try to compress them again. The column
+ * `changed` has the number of the transaction that last changed a row, so that nodes can read only changed and dead nodes.
  */
 import type { Spelling } from '../../migrations/tables/spelling.ts';
 import { tablesIn } from '../../migrations/tables/tables.ts';
@@ -19,12 +19,12 @@ const spelling: Spelling = {
 const tables = tablesIn(spelling);
 
 /**
- * The version of the first schema. Nodes of the commit that is taken over give the number 22 to the same tables without the key.
- * They may go on beside this version, and do not know any later step.
+ * The version of the first schema. In the commit that is taken over, the same tables without the key have the number 22. Nodes of
+ * that commit may go on beside this version, but know no later step.
  */
 export const firstVersion = 23;
 
-/** A random key that only nodes of the store know. Whoever may only connect to the database cannot read it. */
+/** A random key that only the store's nodes know. A role that may only connect to the database cannot read it. */
 export const messageKey = `message_key text collate "C" not null default replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')`;
 
 export const createTables = `${tables}

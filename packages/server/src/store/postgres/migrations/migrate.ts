@@ -1,6 +1,6 @@
 /**
- * Brings the tables of a PostgreSQL store to what this program needs before it serves. Each step is one transaction, and nodes of
- * an earlier version go on meanwhile. A store that is closed to this program is refused.
+ * Before this program serves, brings the tables of a PostgreSQL store to what the program needs. Each step is one transaction,
+ * and nodes of an earlier version go on working meanwhile. A store that this program may no longer use is refused.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { NodeFacts } from '../../fleet.ts';
@@ -12,14 +12,14 @@ import { type OlderNode, stepsLeft } from './schema-state.ts';
 import { type NextStep, type PostgresStep, rangeOf, STEPS } from './steps.ts';
 import { oneAtATime, type Try, tryStep } from './take-step.ts';
 
-/** How long a start retries a step that did not get its locks, and how long it pauses between two tries. */
+/** How long a start retries a step that does not get its locks, and how long it pauses between two tries. */
 const busyMillisecondsMax = 60_000;
 const pauseMilliseconds = 200;
 
 export interface MigrateOptions {
-  /** The steps to the schema of this program. Tests of upgrades give more steps. */
+  /** The steps to this program's schema. Tests of upgrades give more steps. */
   readonly steps?: readonly PostgresStep[];
-  /** The name of the service's data directory; null for a command of an operator that runs beside the service. */
+  /** The name of the service's data directory; null for an operator's command that runs beside the service. */
   readonly instance?: string | null;
 }
 
@@ -39,11 +39,11 @@ export async function migrate(
   });
 }
 
-/** Takes a step, however often it must be tried. */
+/** Tries a step until it is taken, but gives up if it is still busy after `busyMillisecondsMax`. */
 async function take(session: Session, step: NextStep, instance: string | null): Promise<void> {
   const begunAt = performance.now();
   for (;;) {
-    // Dead nodes stay for the time of a lease, as with a beat: one that was cut off from the database may come back.
+    // Dead nodes stay for as long as a lease, as with beats: a node that was cut off from the database may come back.
     const removesDead = performance.now() - begunAt > leaseSeconds * 1000;
     const tried = await tryStep(session, step, { instance, removesDead }).catch((thrown: unknown) => busyOf(thrown));
     if (!(tried instanceof StoreError)) {
@@ -60,7 +60,7 @@ async function take(session: Session, step: NextStep, instance: string | null): 
   }
 }
 
-/** The error if the step may be tried again. */
+/** Returns the error if the step may be tried again, and throws any other. */
 function busyOf(thrown: unknown): StoreError {
   const error = storeErrorOf(thrown);
   if (error.code !== 'busy') throw error;

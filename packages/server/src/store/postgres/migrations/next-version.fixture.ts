@@ -1,6 +1,6 @@
 /**
- * For tests of upgrades: the steps of a version after this one. These steps add a column to rows that older code reads and
- * writes, fill it, and then refuse claims of nodes that do not know it.
+ * For tests of upgrades: the steps of a later version. They add a column to rows that older code reads and writes, fill the
+ * column, and then refuse claims by nodes that do not know it.
  */
 import { type PostgresStep, rangeOf, STEPS } from './steps.ts';
 
@@ -25,7 +25,7 @@ select (select count(*)::int from moved) as rows,
 
 const version = rangeOf(STEPS).knows + 3;
 
-/** An older node could no longer claim anything: its jobs would fail. */
+/** With this step, an older node can no longer claim anything: its jobs would fail. */
 const contract = `
 create function refuse_older() returns trigger language plpgsql as $$ begin
   if (select schema_knows from nodes where node = new.node) < ${version} then raise exception 'too old'; end if; return new; end $$;

@@ -1,9 +1,9 @@
 /**
  * The version of a store's schema, the code that may use the store, and the nodes that use it.
  *
- * Code that is too old is shut out before the rows that it could write are read for the last time. Every node registers under a
- * shared lock, and the version of the oldest code is raised under the same lock, held exclusively. So no older node can register
- * between the look at the nodes and the change.
+ * Code that is too old is shut out first, and only then are the rows that it could write read for the last time. Every node
+ * registers under a shared lock. The version of the oldest code is raised under the same lock, held exclusively. So no older node
+ * can register between the look at the nodes and the change.
  */
 import { historyOf } from '../../migrations/history.ts';
 import { remainingOf } from '../../migrations/steps.ts';
@@ -11,7 +11,7 @@ import { StoreError } from '../../store-error.ts';
 import type { Session } from '../connection.ts';
 import { HISTORY, type NextStep, numbered, type PostgresStep, rangeOf, type SchemaRange, TAKEOVER } from './steps.ts';
 
-/** How long a step may wait for a lock while others wait behind it: less than PostgreSQL waits before it looks for deadlocks. */
+/** How long a step may wait for a lock, with others waiting behind it. PostgreSQL waits longer before looking for deadlocks. */
 export const lockTimeout = `set local lock_timeout = '100ms'`;
 
 const DOOR = `hashtextextended('vouchbox nodes in ' || current_schema(), 0)`;
@@ -22,13 +22,13 @@ const enterAlone = `select pg_advisory_xact_lock(${DOOR})`;
 const selectState = 'select version, oldest_code from schema_state';
 const selectOlder = `select node, facts, lease_until >= now() as is_alive from nodes
   where schema_knows < $1 and ($2::text is null or instance <> $2) order by node`;
-/** Removes nodes of older code whose leases are over. A node that renews its lease at this moment is waited for, and stays. */
+/** Removes nodes of older code whose leases are over. If a node is just renewing its lease, this waits, and the node stays. */
 const removeOlderDead = `delete from nodes
   where schema_knows < $1 and ($2::text is null or instance <> $2) and lease_until < now()`;
 const raiseOldest = 'update schema_state set oldest_code = greatest(oldest_code, $1)';
 
 /**
- * The steps that are left to take. A store of later code may have taken other steps.
+ * The steps still to be taken. Later code may have taken other steps.
  *
  * @throws StoreError `unrecognised` or `unopenable` if the database is no store, `newer_schema` if this code may not use it
  */
@@ -37,7 +37,7 @@ export async function stepsLeft(session: Session, steps: readonly PostgresStep[]
   const history = await historyOf(session.db, HISTORY);
   const { left, unknown } = remainingOf(history, steps, TAKEOVER);
   const { knows } = rangeOf(steps);
-  // A store in which none of these steps was taken does not say its version yet.
+  // A store that has taken none of these steps does not say its version yet.
   const state = left.length < steps.length ? await stateOf(session) : null;
   if (state !== null) refuseOlderCode(state.oldest_code, knows);
   if (unknown.length > 0 && (state === null || state.version <= knows))
@@ -70,7 +70,7 @@ function refuseOlderCode(oldest: number, knows: number): void {
   );
 }
 
-/** Begins the transaction in which a node registers. @throws StoreError `newer_schema` if its code was shut out */
+/** Begins the transaction in which a node registers. @throws StoreError `newer_schema` if the node's code was shut out */
 export async function beginRegistration(session: Session, { knows }: SchemaRange): Promise<void> {
   session.begin();
   session.send({ sql: enterAsNode, parameters: [] });
@@ -87,19 +87,19 @@ export interface OlderNode {
   readonly node: number;
   /** The node's facts; null if it does not serve yet. */
   readonly facts: string | null;
-  /** Whether the node's lease still runs. A node whose lease is over may still come back, until its row is removed. */
+  /** Whether the node's lease still runs. A node whose lease is over may come back until its row is removed. */
   readonly is_alive: boolean;
 }
 
 export interface ShutOutOptions {
-  /** The service that asks, whose earlier process has ended. Null for a command of an operator. */
+  /** The service that asks; its earlier process has ended. Null for an operator's command. */
   readonly instance: string | null;
-  /** Whether nodes whose lease is over are removed, as a beat removes them. */
+  /** Whether nodes whose leases are over are removed, as beats do. */
   readonly removesDead: boolean;
 }
 
 /**
- * Shuts out code that knows less than `version`. Returns the nodes that prevent this; if there are any, no code is shut out.
+ * Shuts out code that knows less than `version`. Returns the nodes that prevent this. If there are any, no code is shut out.
  *
  * @throws StoreError `busy` if nodes register all the time
  */

@@ -1,7 +1,7 @@
 /**
- * Takes the steps of a schema that a start leaves out, while the service works. Such a step moves rows into the new form, or
- * removes the old form when no node needs it. One of the nodes that know the steps does this at a time. If that node ends,
- * another continues where it stopped.
+ * Takes the schema's steps that a start leaves out, while the service works. Such a step moves rows into the new form, or removes
+ * the old form when no node needs it. Of the nodes that know the steps, one at a time does this. If that node ends, another node
+ * continues where it stopped.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { StandingLoop } from '../../../ground/waiting/standing-loop.ts';
@@ -12,9 +12,9 @@ import { stepsLeft } from './schema-state.ts';
 import type { PostgresStep } from './steps.ts';
 import { oneAtATime, type Try, tryStep } from './take-step.ts';
 
-/** How long to wait for older nodes to go, for another node that takes the step, or until the database is back. */
+/** How long to wait while there are older nodes, while another node takes the step, or while the database is away. */
 const patienceMilliseconds = 1000;
-/** How long to wait after a lock that was not free. */
+/** How long to wait if a lock was not free. */
 const busyMilliseconds = 200;
 
 export interface SchemaUpkeepOptions {
@@ -25,7 +25,7 @@ export interface SchemaUpkeepOptions {
   readonly onProblem: (error: StoreError) => void;
 }
 
-/** The upkeep of one node, which uses a connection of its own only while a step is left. */
+/** One node's upkeep. It uses a connection of its own only while a step is left. */
 export class SchemaUpkeep implements AsyncDisposable {
   readonly #options: SchemaUpkeepOptions;
   readonly #loop = new StandingLoop((signal) => this.#round(signal));
@@ -52,7 +52,7 @@ export class SchemaUpkeep implements AsyncDisposable {
     await pause(milliseconds, undefined, { signal }).catch(() => {});
   }
 
-  /** Takes a step further, and returns how long to wait before the next try. */
+  /** Advances a step, and returns how long to wait before the next try. */
   async #advance(): Promise<number> {
     const { url, steps, instance } = this.#options;
     this.#session ??= await Session.open(url, {});
@@ -69,7 +69,7 @@ export class SchemaUpkeep implements AsyncDisposable {
       await this.#close();
       return 0;
     }
-    // Half of the time is left to the work of the service.
+    // Half of the time is left to the service's own work.
     if (tried !== null && tried.kind !== 'prevented') return performance.now() - begunAt;
     return patienceMilliseconds;
   }

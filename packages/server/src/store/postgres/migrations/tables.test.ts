@@ -50,7 +50,7 @@ test('both stores have the same columns with the same constraints', async () => 
   expect((await columnsOnPostgres()).toSorted(byName)).toEqual(onSqlite);
 });
 
-test('the tenant is the first column of the key of every table with data of tenants, except credentials', async () => {
+test("in every table with tenants' data except credentials, the tenant is the first column of the key", async () => {
   const rows = await asked<{ table: string; first: string }>(
     `select c.conrelid::regclass::text as table, a.attname::text as first from pg_constraint as c
      join pg_attribute as a on a.attrelid = c.conrelid and a.attnum = c.conkey[1]

@@ -1,6 +1,6 @@
 /**
- * Takes one step of a schema while nodes work. A step never keeps the nodes waiting: it gives up if it does not get a lock at
- * once, and its caller tries again. Callers hold `oneAtATime`.
+ * Takes one step of a schema while nodes work. A step never keeps nodes waiting for long: if it does not soon get a lock, it
+ * gives up, and its caller tries again. Call these functions inside `oneAtATime`.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { statementsOf } from '../../migrations/steps.ts';
@@ -8,7 +8,7 @@ import type { Session } from '../connection.ts';
 import { lockTimeout, type OlderNode, type ShutOutOptions, shutOutBelow } from './schema-state.ts';
 import type { NextStep } from './steps.ts';
 
-/** The lock that the node which takes a step holds. */
+/** The lock that a node holds while it takes a step. */
 const MIGRATING = `hashtextextended('vouchbox migration in ' || current_schema(), 0)`;
 
 /** How many rows a backfill looks at in one transaction. */
@@ -28,13 +28,13 @@ export type Try =
   | { readonly kind: 'further' }
   | { readonly kind: 'prevented'; readonly by: readonly OlderNode[] };
 
-/** Runs `work` while no other node takes a step. Returns null if another node does and `waits` is false. */
+/** Runs `work` while no other node takes a step. If another node is taking one and `waits` is false, returns null. */
 export async function oneAtATime<Result>(
   session: Session,
   { waits }: { readonly waits: boolean },
   work: () => Promise<Result>,
 ): Promise<Result | null> {
-  // The lock is requested again and again: a session that waits inside the server could not be ended in between.
+  // The lock is requested again and again, because a session that waits inside the server could not be ended meanwhile.
   while (!(await isTaken(session))) {
     if (!waits) return null;
     await pause(20);
@@ -51,7 +51,7 @@ async function isTaken(session: Session): Promise<boolean> {
   return (await session.execute<{ taken: boolean }>({ sql, parameters: [] })).rows[0]?.taken === true;
 }
 
-/** @throws StoreError `busy` if a lock was not free; nothing is changed then */
+/** @throws StoreError `busy`, having changed nothing, if a lock was not free */
 export async function tryStep(session: Session, step: NextStep, options: ShutOutOptions): Promise<Try> {
   if (step.kind === 'backfill') return await moveRows(session, step, options);
   if (step.kind === 'contract') {
@@ -66,8 +66,8 @@ export async function tryStep(session: Session, step: NextStep, options: ShutOut
 }
 
 /**
- * Moves the next rows. While older nodes run, the end is not final: these nodes may still write rows in the old form among rows
- * that were read. So once no older code can use the store, the rows are read a last time from the beginning.
+ * Moves the next rows. Reaching the end is not final while older nodes run: they may still write rows in the old form among rows
+ * that were already read. So once no older code can use the store, the rows are read one last time from the beginning.
  */
 async function moveRows(session: Session, step: NextStep, options: ShutOutOptions): Promise<Try> {
   const moved = await inTransaction(session, async () => {

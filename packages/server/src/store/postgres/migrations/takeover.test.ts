@@ -1,4 +1,4 @@
-/** A store that commit 542037d9 left becomes one of this version, beside nodes of that commit. */
+/** A store left by commit 542037d9 becomes a store of this version, beside nodes of that commit. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { verifyChain, verifyReceipt } from '@vouchbox/evidence';
@@ -43,7 +43,7 @@ function opened(on = url): Promise<Store> {
   });
 }
 
-/** Everything that the schema says, except the order of columns and the defaults. */
+/** Everything in the schema except the order of columns and the defaults. */
 async function schemaOf(on: string): Promise<unknown> {
   const columns = await asked(
     `select relname::text as of, attname::text as name, format_type(atttypid, atttypmod) as type, attnotnull as required,

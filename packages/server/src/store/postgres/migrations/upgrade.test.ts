@@ -1,4 +1,4 @@
-/** An upgrade beside nodes that work: from this version to a later version that the test plants. */
+/** Upgrades, beside nodes that work, from this version to a later version that the test makes up. */
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { admitJob, at, finishOf, newKey, runJob } from '../../store.fixture.ts';
 import type { Store } from '../../store.ts';
@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 afterEach(() => dropSchema(url));
 
-/** A node on the thread of the test. */
+/** A node on the test's own thread. */
 function node(instance: string, steps: readonly PostgresStep[] = STEPS): Promise<Store> {
   return openPostgresStore({
     url,
@@ -61,7 +61,7 @@ async function manyJobs(count: number): Promise<void> {
     from generate_series(1, ${count}) as at`);
 }
 
-/** How far the backfill has come; null before it begins and after it ended. */
+/** How far the backfill has come; null before it begins and after it has ended. */
 async function progress(): Promise<{ position: string | null; rows_done: number; is_last_pass: number } | null> {
   const rows = await asked<{ position: string; rows_done: number; is_last_pass: number }>(
     'select position, rows_done, is_last_pass from backfills',
@@ -120,7 +120,7 @@ test('rows are converted while older nodes run, and the old form is removed afte
   await using older = await node('older');
   await using _newer = await node('newer', NEXT_STEPS);
   await expect.poll(async () => (await progress())?.rows_done).toBe(3 * backfillRowsMax);
-  // A row in the old form, before all that the backfill has looked at.
+  // A row in the old form, before all rows that the backfill has looked at.
   const key = await runJob(older, newKey('a'));
   await older.finish(finishOf(key));
   expect(await asked(unfilled)).toHaveLength(1);
@@ -131,7 +131,7 @@ test('rows are converted while older nodes run, and the old form is removed afte
   expect(await progress()).toBeNull();
 });
 
-/** Lets a node make the tables and end, and then fills them. */
+/** Lets a node make the tables and end, and then fills the tables. */
 async function manyJobsIn(fill: () => Promise<void>): Promise<void> {
   await (await node('first'))[Symbol.asyncDispose]();
   await fill();
@@ -181,7 +181,7 @@ test('an older node stays in use if it renews its lease at the moment when it wo
   expect(await asked('select oldest_code from schema_state')).toEqual([before]);
 });
 
-/** Renews every lease in a transaction that is committed once `work` waits for it. Null if `work` gave up its wait. */
+/** Renews every lease in a transaction that is committed once `work` waits for it. Null if `work` gave up waiting. */
 async function whileRenewed<Result>(work: () => Promise<Result>): Promise<Result | null> {
   await using renewing = await Session.open(url, {});
   renewing.begin();

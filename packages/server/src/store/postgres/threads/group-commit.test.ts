@@ -51,7 +51,7 @@ test('a group of changes that reached the disk before the server crashed is stor
 test.each([
   ['XX001', 'corrupt'],
   ['58030', 'io'],
-])('a change that meets a damaged row (%s) fails alone, and others of its group are stored', async (state, code) => {
+])('a change that meets a damaged row (%s) fails alone, and the rest of its group is stored', async (state, code) => {
   await using store = await opened();
   const [bad, good] = [await runJob(store), await runJob(store)];
   await operate(`create function fail() returns trigger language plpgsql as $$ begin
@@ -71,13 +71,13 @@ test.each([
 test('the outcome of a commit without an answer is looked up once the database accepts writes again', async () => {
   const own = new URL(inject('postgresUrl'));
   own.pathname = '/switched_over';
-  // An operator may still write, whatever new sessions may do.
+  // An operator may still write, whatever the setting for new sessions.
   const writable = `${own.href}?options=-c%20default_transaction_read_only%3Doff`;
   await operate('create database switched_over');
   using proxy = await proxyTo(own.href);
   const store = await opened(proxy.url);
   const key = await runJob(store);
-  // New sessions cannot change anything, as on a server that is not the primary yet.
+  // New sessions cannot change anything, as on a server that is not yet the primary.
   await operate('alter database switched_over set default_transaction_read_only = on', writable);
   const before = proxy.connections;
   proxy.cut();

@@ -1,8 +1,8 @@
 /**
- * Changes that wait together share one transaction, and so one commit. The transaction first locks the rows of their
- * tenants: see `WritingSession.begin`. If one change fails, the transaction is undone and each change gets its own
- * transaction. No caller is answered before the commit. If the server does not say whether a commit is done or undone,
- * the outcome is looked up when the database is back. So callers get the true outcome, and no change is made twice.
+ * Changes that wait together share one transaction, and so one commit. The transaction first locks the rows of their tenants: see
+ * `WritingSession.begin`. If one change fails, the transaction is undone, and each change gets a transaction of its own. No
+ * caller is answered before the commit. If the server does not say whether a commit was done, the outcome is looked up when the
+ * database is back. So callers get the true outcome, and no change is made twice.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCommand, WITHOUT_TENANT, WRITES } from '../../commands.ts';
@@ -15,28 +15,28 @@ import { sendMessages } from '../messages.ts';
 import { takenOver, type WritingSession } from '../writing-session.ts';
 import { Lanes } from './lanes.ts';
 
-/** A group closes when it holds this many changes, or when it took this long. Each of its callers waits for the whole group. */
+/** A group closes when it has this many changes or has taken this long. Each of its callers waits for the whole group. */
 const groupCommandsMax = 256;
 const groupMillisecondsMax = 20;
-/** How many changes are made side by side. Each keeps its statements in memory until the database has taken them. */
+/** How many changes are made side by side. The statements of each stay in memory until the database has taken them. */
 const sideBySideMax = 16;
 
 /** How long callers wait for the outcome of their commit, and the pause between two tries to look it up. */
 const outcomeMillisecondsMax = 60_000;
 const outcomePauseMilliseconds = 200;
 
-/** How often a change is made again after a conflict with another node. */
+/** How many times a change is made again after a conflict with another node. */
 const collisionsMax = 3;
 
 /** One transaction of a group, and how far it has come. */
 interface Progress {
   readonly group: Call[];
-  /** Changes of the group that were made before, were undone, and have not been made again yet. */
+  /** Changes that were already made once and undone, and have not been made again yet. */
   again: Call[];
   answers: Answer[];
   /** The transaction id; null until the server assigns one. */
   change: number | null;
-  /** Whether the commit was sent, and the server has not said whether it is done or undone. */
+  /** True from when the commit is sent until the server says whether it was done. */
   isOpen: boolean;
 }
 
@@ -44,17 +44,17 @@ export class GroupCommit {
   readonly #writing: WritingSession;
   readonly #report: (answers: Answer[]) => void;
 
-  /** `report` gets the answers to calls that are refused while others still wait. */
+  /** `report` gets the answers to calls that are refused while a commit's outcome is still being looked up. */
   constructor(writing: WritingSession, report: (answers: Answer[]) => void) {
     this.#writing = writing;
     this.#report = report;
   }
 
-  /** Takes changes from the front of `waiting`, as many as one transaction should hold, and answers each of them. */
+  /** Takes as many changes from the front of `waiting` as one transaction should hold, and answers each of them. */
   async take(waiting: Call[]): Promise<Answer[]> {
     let group: Call[] = [];
     let collisions = 0;
-    // A lost connection is replaced once, and the changes that were not committed are made again.
+    // A lost connection is replaced once, and the uncommitted changes are made again.
     for (let tries = 1; ; tries++) {
       const progress: Progress = { group, again: [], answers: [], change: null, isOpen: false };
       try {
@@ -86,16 +86,16 @@ export class GroupCommit {
     }
   }
 
-  /** Runs the changes that are already in the group, then those that wait, and commits. */
+  /** Makes the changes that are already in the group, then waiting ones, and commits. */
   async #runTransaction(progress: Progress, waiting: Call[]): Promise<void> {
     const session = await this.#writing.current();
     const again = progress.group.splice(0);
     progress.again = again;
     const tenants = new Set([...again, ...waiting.slice(0, groupCommandsMax)].flatMap(tenantsOf));
-    // The error of `begin` is not needed: if `begin` fails, a later query fails, too.
+    // An error from `begin` is not needed: if `begin` fails, a later query fails, too.
     const begun = this.#writing.begin(session, [...tenants]).catch(() => undefined);
     const closesAt = performance.now() + groupMillisecondsMax;
-    // Calls that arrive meanwhile take part if the rows of their tenants are locked already.
+    // Calls that arrive meanwhile join the group if the rows of their tenants are already locked.
     const next = () => {
       if (again.length > 0) return again.shift();
       return waiting[0] && isLocked(waiting[0], tenants) && !isFull(progress.group, closesAt)
@@ -108,7 +108,7 @@ export class GroupCommit {
     progress.change = change ?? null;
     progress.isOpen = true;
     const committed = session.tryCommit();
-    // The messages follow the commit without waiting for its answer: other nodes hear as soon as this thread does.
+    // The messages are sent right behind the commit, so other nodes hear of it as soon as this thread does.
     process.nextTick(() => this.#tell(progress, session));
     const failure = await committed;
     progress.isOpen = false;
@@ -137,8 +137,8 @@ export class GroupCommit {
   }
 
   /**
-   * Makes each change of a failed group in its own transaction; nothing of the group is stored. All changes are refused
-   * only if no session is left: even damage may concern only a row that the other changes do not touch.
+   * Makes each change of a failed group in a transaction of its own; so far, nothing of the group is stored. All changes are
+   * refused only if no session is left: even damage may concern only a row that the other changes do not touch.
    */
   async #eachAlone({ group }: Progress, error: StoreError): Promise<Answer[]> {
     try {
@@ -153,7 +153,7 @@ export class GroupCommit {
   }
 
   /**
-   * Whether a transaction whose session was given up is committed. Until the database tells, other changes are refused.
+   * Whether a transaction was committed although its session is lost. While the database cannot tell, other changes are refused.
    *
    * @throws StoreError `io` if the database does not answer in time
    */
@@ -166,7 +166,7 @@ export class GroupCommit {
       if (outcome instanceof StoreError && outcome.code === 'locked') throw outcome;
       if (performance.now() >= givesUpAt) throw new StoreError('io', 'it is unknown whether the last change is stored');
       if (outcome instanceof StoreError) {
-        // A standby, or a server that lets nobody in, cannot answer this. A new session may get an answer.
+        // A standby, or a server that lets nobody in, cannot answer. A new session may get an answer.
         await this.#writing.drop();
         this.#report(refuse(waiting.splice(0), new StoreError('unreachable', outcome.message)));
       }
@@ -175,7 +175,7 @@ export class GroupCommit {
   }
 }
 
-/** Makes changes side by side where lanes allow it, until none is left. All have ended when the promise resolves or rejects. */
+/** Makes changes, side by side where lanes allow it, until none is left. All have ended when the promise resolves or rejects. */
 async function makeChanges({ db }: Session, progress: Progress, next: () => Call | undefined): Promise<void> {
   const lanes = new Lanes();
   const running = new Set<Promise<void>>();
@@ -210,8 +210,8 @@ function isFull(group: readonly Call[], closesAt: number): boolean {
 }
 
 /**
- * The tenant whose jobs a call changes, in an array of none or one. Calls of the signer need no tenant: they change rows of one
- * ended job, by their keys, and change no counts. So the node that signs for all does not wait for all tenants.
+ * The tenant whose jobs a call changes, as an array of at most one. Calls from the signer need no tenant: they change rows of one
+ * ended job, found by key, and change no counts. So the node that signs for all does not wait for all tenants.
  */
 function tenantsOf({ name, input }: Call): string[] {
   if (WITHOUT_TENANT.has(name)) return [];

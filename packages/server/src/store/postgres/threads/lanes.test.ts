@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Lanes } from './lanes.ts';
 
-/** Changes that end when they are told to, and the names of those that began. */
+/** Changes that end when the test says so, and the names of those that have begun. */
 function heldChanges() {
   const lanes = new Lanes();
   const began: string[] = [];
@@ -26,7 +26,7 @@ function heldChanges() {
 
 const ofJob = (name: string, job_id: string) => ({ name, input: { tenant: 'acme', job_id } });
 
-test('changes of different jobs run in parallel, and changes of one job in their order', async () => {
+test('changes to different jobs run in parallel, and changes to one job in order', async () => {
   const { run, began, end } = heldChanges();
   const append = { name: 'append', input: { key: { tenant: 'acme', job_id: 'one' }, events: [] } };
   const all = [
@@ -52,7 +52,7 @@ test('two submissions are never decided at the same time, and neither are two ch
   expect(began).toEqual(['submission', 'choice']);
 });
 
-test('changes of stream tickets do not wait for changes of jobs', () => {
+test('changes to stream tickets do not wait for changes to jobs', () => {
   const { run, began } = heldChanges();
   void run('finish', ofJob('finish', 'one'));
   void run('ticket', { name: 'storeTicket', input: {} });
@@ -73,7 +73,7 @@ test('a change of any other kind runs alone', async () => {
   await expect.poll(() => began).toEqual(['finish', 'credential', 'start']);
 });
 
-test('if a change of a job fails, the next change of the same job is not made', async () => {
+test('if a change to a job fails, the next change to the same job is not made', async () => {
   const { run, began, fail } = heldChanges();
   const all = [run('start', ofJob('start', 'one')), run('finish', ofJob('finish', 'one'))];
   fail('start');

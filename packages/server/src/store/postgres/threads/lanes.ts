@@ -1,6 +1,6 @@
 /**
- * Changes of one transaction that are made side by side. A change spends most of its time waiting for answers of the database, so
- * a session that made one change after the other would mostly wait.
+ * Makes changes of one transaction side by side. A change spends most of its time waiting for answers from the database, so a
+ * session that made one change after the other would mostly wait.
  */
 import type { Writes } from '../../commands.ts';
 import type { Call } from '../../threads/messages.ts';
@@ -16,7 +16,7 @@ const OF_ONE_JOB: ReadonlySet<string> = new Set<keyof Writes>([
   'storeAttestation',
 ]);
 
-/** Changes that depend on other changes of the same name, but not on changes of jobs. */
+/** Changes that depend on other changes with the same name, but not on changes to jobs. */
 const OF_ONE_NAME: ReadonlySet<string> = new Set<keyof Writes>([
   'admit',
   'consumeTicket',
@@ -24,7 +24,7 @@ const OF_ONE_NAME: ReadonlySet<string> = new Set<keyof Writes>([
   'takeQueuedJobs',
 ]);
 
-/** The lanes of one transaction: changes of one lane are made in their order, changes of different lanes side by side. */
+/** The lanes of one transaction. Changes in one lane are made in order, and changes in different lanes side by side. */
 export class Lanes {
   /** The last change in each lane. */
   readonly #last = new Map<string, Promise<unknown>>();
@@ -32,8 +32,8 @@ export class Lanes {
   #alone: Promise<unknown> | undefined;
 
   /**
-   * Makes a call's change after the earlier changes of its lane. A change without a lane is made alone. If an earlier
-   * change failed, this change is not made and fails with the same error: the transaction can no longer be committed.
+   * Makes a call's change after the earlier changes in its lane. A change without a lane is made alone. If an earlier change
+   * failed, this one is not made and fails with the same error: the transaction can no longer be committed.
    */
   run<Value>(call: Call, make: () => Promise<Value>): Promise<Value> {
     const lane = laneOf(call);

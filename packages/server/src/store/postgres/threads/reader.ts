@@ -1,7 +1,7 @@
 /**
- * The thread that reads the store. A group of reads shares a transaction that sees one state of the store. This state is at least
- * as new as the last change that was answered before the reads. One session reads all groups, one after the other, because each
- * session is a process of the server, and a fleet has many nodes.
+ * The thread that reads the store. A group of reads shares one transaction, which sees one state of the store. That state is at
+ * least as new as the last change that was answered before the reads. One session reads all groups, one after the other, because
+ * each session is a process on the server, and a fleet has many nodes.
  */
 import assert from 'node:assert';
 import { OF_ONE_QUERY, READS, runCommand } from '../../commands.ts';
@@ -24,7 +24,7 @@ export async function openReader({ place }: ThreadData, report: SendReport): Pro
   };
 }
 
-/** Runs a read that makes a single query, which needs no transaction: it sees one snapshot. */
+/** Runs a read that makes a single query. The query needs no transaction, since it sees one snapshot. */
 async function readAlone(session: Session, call: Call): Promise<Answer> {
   const before = session.asked;
   const value = await runCommand(READS, call, session.db);
@@ -32,7 +32,7 @@ async function readAlone(session: Session, call: Call): Promise<Answer> {
   return { id: call.id, value };
 }
 
-/** Reads on a session of its own. The session is opened when it is first needed, and again after it was lost. */
+/** Reads on a session of its own. A lost session is replaced when the next read needs one. */
 class Reader implements AsyncDisposable {
   readonly #url: string;
   readonly #store: object;
@@ -50,7 +50,7 @@ class Reader implements AsyncDisposable {
     return this.#session;
   }
 
-  /** Answers every call. Reads change nothing, so they are made again if the session was lost since its last use. */
+  /** Answers every call. Reads change nothing, so they are repeated if the session turns out to be lost. */
   async answer(group: readonly Call[]): Promise<Answer[]> {
     const isOld = this.#session?.isLost === false;
     try {
@@ -66,7 +66,7 @@ class Reader implements AsyncDisposable {
     }
   }
 
-  /** Sends the queries of all calls as they come, and throws if one query fails. */
+  /** Sends the queries of all calls as they come, and throws if any query fails. */
   async #readTogether(group: readonly Call[]): Promise<Answer[]> {
     const session = await this.open();
     const [call, ...others] = group;

@@ -1,4 +1,4 @@
-/** The values that the writer's thread of a store on PostgreSQL starts with, beside those of every thread of a store. */
+/** What the writer's thread of a store on PostgreSQL gets at its start, besides what every store thread gets. */
 import type { ThreadData } from '../../threads/messages.ts';
 import type { MigrateOptions } from '../migrations/migrate.ts';
 

@@ -1,4 +1,4 @@
-/** The only thread of this process that changes the store. Before it reports that it is open, it updates the schema. */
+/** The only thread of this process that changes the store. It brings the schema up to date before it reports that it is open. */
 import { auditStore } from '../../access/audit.ts';
 import { WRITES } from '../../commands.ts';
 import { StoreError } from '../../store-error.ts';
@@ -34,7 +34,7 @@ export async function openWriter(data: PostgresThreadData, report: SendReport): 
   };
 }
 
-/** Why a crash of the database could lose commits; null if it cannot. Only the operator can turn on `fsync` against this. */
+/** Why a crash of the database could lose commits; null if it cannot. Only the operator can turn on `fsync`. */
 async function lossOnCrash(session: Session): Promise<StoreError | null> {
   const asked = { sql: `select current_setting('fsync') as fsync`, parameters: [] };
   const { rows } = await session.execute<{ fsync: string }>(asked);

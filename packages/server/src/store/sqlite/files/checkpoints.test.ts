@@ -6,7 +6,7 @@ import { Checkpoints } from './checkpoints.ts';
 
 const MIB = 1024 * 1024;
 
-/** Writes 120 MiB in transactions of 4 MiB, and answers the largest and the last size of the log. */
+/** Writes 120 MiB in transactions of 4 MiB. Returns the log's largest and last size. */
 async function writeMuch(
   path: string,
   beforeEach: () => void,
@@ -75,7 +75,7 @@ test('a full checkpoint empties the write-ahead log', async () => {
   expect(statSync(`${testStore.path}-wal`).size).toBe(0);
 });
 
-test('no page is moved from the log while the disk may be full, and all are moved when it has room', async () => {
+test('no page is moved from the log while the disk may be full, and all are moved once there is room', async () => {
   await using testStore = new TestStore();
   prepareFile(testStore.path);
   using writer = openForWriting(testStore.path);

@@ -1,8 +1,8 @@
 /**
- * Moves committed pages from the write-ahead log into the database, after the waiting callers were answered, and keeps the log
- * bounded however long readers use it meanwhile. https://www.sqlite.org/wal.html
+ * Moves committed pages from the write-ahead log into the database, after the waiting callers have been answered. So the log
+ * stays bounded however long readers use it. https://www.sqlite.org/wal.html
  *
- * If the disk may have no room for the database to grow by the whole log, nothing is moved: the room that is left is for further
+ * If the disk may lack room for the database to grow by the whole log, nothing is moved: the room that is left is for further
  * commits.
  */
 import { statfsSync } from 'node:fs';
@@ -10,17 +10,17 @@ import { dirname } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 /**
- * A log of at least this length is moved as far as readers allow: 500 pages of 4 KiB, 2 MiB in all. Every commit waits
- * for the move, which takes some 6 ms, and would take 26 ms for 8 MiB.
+ * A log of at least this length is moved as far as readers allow: 500 pages of 4 KiB, 2 MiB in all. Commits wait for the move. It
+ * takes some 6 ms; moving 8 MiB would take 26 ms.
  */
 const pagesBeforePassive = 500;
-/** The length of the log from which the writer waits for readers, so that the log can start again: 32 MiB. Reads are short. */
+/** From this length of the log, 32 MiB, the writer waits for readers, so that the log can start again. Reads are short. */
 const pagesBeforeRestart = 8000;
 const pageBytes = 4096;
-/** How long the writer waits for readers. If a backup reads for longer, the next try follows `pagesBeforePassive` pages later. */
+/** How long the writer waits for readers. If a backup reads for longer, the next try comes `pagesBeforePassive` pages later. */
 const readersMillisecondsMax = 100;
 
-/** The number of pages in the log, one in each frame, and how many of them the database has already. */
+/** How many pages are in the log, one in each frame, and how many of them the database already has. */
 export interface LogLength {
   readonly log: number;
   readonly moved: number;

@@ -1,13 +1,13 @@
 /**
- * Makes a file that only its owner can read, before SQLite opens it: SQLite itself would make a file that others may read, and
- * gives its journals the mode of their file. An existing file is not opened here, because closing it would release every lock
- * that this process has on it. fcntl(2).
+ * Makes a file that only its owner can read, before SQLite opens the file. SQLite itself would let others read the file, and
+ * gives journals the mode of their file. An existing file is not opened here, because closing it would release every lock that
+ * this process holds on it. fcntl(2).
  */
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 
 const OTHERS = 0o077;
 
-/** Makes the file if it is missing, and removes the permissions of others. Throws the file system's error. */
+/** Makes the file if it is missing, and takes all permissions from others. Throws the file system's error. */
 export function ownFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600));

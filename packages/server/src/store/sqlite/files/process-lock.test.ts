@@ -12,7 +12,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 const LOCK = fileURLToPath(new URL('./process-lock.ts', import.meta.url));
 
-test('a lock file is held once, readable only to its owner, and removed when it is released', () => {
+test('a lock file is held only once, readable only by its owner, and removed when it is released', () => {
   const path = join(directory, 'once');
   const first = ProcessLock.take(path);
   expect(statSync(path).mode & 0o777).toBe(0o600);

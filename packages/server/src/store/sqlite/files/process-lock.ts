@@ -1,13 +1,13 @@
 /**
- * A file that one process holds at a time. SQLite takes the kernel's lock on the file, and the lock ends with the process,
- * however the process ends. The holder removes the file when it releases the lock.
+ * A file that only one process can hold at a time. SQLite takes the kernel's lock on the file. The lock ends with the process,
+ * however the process ends. A holder that releases the lock also removes the file.
  */
 import { readFileSync, rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { storeErrorOf } from '../error.ts';
 import { ownFile } from './own-file.ts';
 
-/** How often the lock is tried: the holder may remove the file after it was opened here and before it is locked. */
+/** How often the lock is tried: a holder may remove the file between its opening and its locking here. */
 const triesMax = 10;
 
 /** A held lock. Disposing removes the file and releases the lock. */
@@ -34,11 +34,11 @@ export class ProcessLock implements Disposable {
     return null;
   }
 
-  /** The id of the process that holds the file; null if this process cannot see it. proc_locks(5). */
+  /** The id of the process that holds the file; null if this process cannot see one. proc_locks(5). */
   static holderOf(path: string): number | null {
     const found = statSync(path, { throwIfNoEntry: false });
     if (found === undefined) return null;
-    // Another file system may have this inode, so the device counts, too: `major:minor`, from glibc's number.
+    // Another file system may have the same inode, so the device counts, too: `major:minor`, from glibc's number.
     const { dev, ino } = found;
     const device = [(dev >> 8) & 0xfff, dev & 0xff].map((part) => part.toString(16).padStart(2, '0')).join(':');
     const locks = readFileSync('/proc/locks', 'utf8').split('\n');
@@ -53,7 +53,7 @@ export class ProcessLock implements Disposable {
   }
 }
 
-/** The inode of a file; null if there is no file of that name. */
+/** The inode of a file; null if there is no file with that name. */
 function inodeOf(path: string): number | null {
   return statSync(path, { throwIfNoEntry: false })?.ino ?? null;
 }
@@ -61,7 +61,7 @@ function inodeOf(path: string): number | null {
 function locked(path: string): DatabaseSync | null {
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
-    // Nothing is written, and no journal must be left beside the file. Defensive connections refuse the mode `off`.
+    // Nothing is written, and no journal may be left beside the file. Defensive connections refuse the mode `off`.
     database.exec('pragma journal_mode = memory; begin exclusive');
     return database;
   } catch (thrown) {

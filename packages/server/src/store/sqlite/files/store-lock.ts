@@ -1,7 +1,7 @@
 /**
  * Holds a store for one service by a kernel lock on a small database beside the store. The lock ends with the process, however
- * the process ends, and leaves nothing behind. The small database also remembers the progress of the store, so that a removed
- * log, or an older copy of the store, is noticed. Its table has been called `ledger` since the first version.
+ * the process ends, and leaves nothing behind. The small database also remembers the store's progress, so that a removed log or
+ * an older copy of the store is noticed. Its table has had the name `ledger` since the first version.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { StoreError } from '../../store-error.ts';
@@ -10,11 +10,11 @@ import { ownFile } from './own-file.ts';
 
 /** A held lock. Disposing releases it. */
 export class StoreLock implements Disposable {
-  /** Whether no progress was remembered: the store is new, or its owner removed the lock to accept the store as it is. */
+  /** Whether no progress was remembered: the store is new, or its owner removed the lock file to accept the store as it is. */
   readonly isNew: boolean;
   readonly #database: DatabaseSync;
 
-  /** @throws StoreError `locked` if another service, or this one a second time, holds the store at `path` */
+  /** @throws StoreError `locked` if another service, or this one, already holds the store at `path` */
   constructor(path: string) {
     ownFile(`${path}-lock`);
     this.#database = new DatabaseSync(`${path}-lock`, { timeout: 0 });
@@ -31,7 +31,7 @@ export class StoreLock implements Disposable {
     }
   }
 
-  /** @throws StoreError `corrupt` if the store's progress is less than the remembered one */
+  /** @throws StoreError `corrupt` if the store's progress is less than what was remembered */
   expect(progress: number): void {
     const row = this.#database.prepare('select progress from ledger').get();
     if (progress >= Number(row?.['progress'])) return;
@@ -48,7 +48,7 @@ export class StoreLock implements Disposable {
   }
 }
 
-/** The error of a store that lacks acknowledged changes. Only the owner may decide to continue without them. */
+/** The error for a store that lacks acknowledged changes. Only its owner may decide to continue without them. */
 export function lacksLastWrites(): StoreError {
   return new StoreError(
     'corrupt',

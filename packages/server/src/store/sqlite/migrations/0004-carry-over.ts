@@ -1,6 +1,6 @@
 /**
- * Converts the rows of v0.3 into rows of v4. A value that an older version did not record stays unknown: it is null or left out,
- * and never derived from the present configuration. Spec § Job detail, § Versioning.
+ * Converts the rows of v0.3 into rows of v4. A value that an older version did not record stays unknown: it is null or left out.
+ * It is never derived from the present configuration. Spec § Job detail, § Versioning.
  */
 import { GENESIS_HASH } from '@vouchbox/evidence';
 import { LIMIT_DEFAULTS } from '@vouchbox/protocol/vocabulary';
@@ -11,7 +11,7 @@ const OLD_TABLES = ['attestations', 'receipts', 'artifacts', 'idempotency_keys',
 /** Renames the tables of v0.3, because new tables take their names. */
 export const setAside = OLD_TABLES.map((table) => `alter table ${table} rename to v03_${table};\n`).join('');
 
-/** Copies the jobs. The chain continues after the last event. If that event has no digest, the chain begins after it. */
+/** Copies the jobs. A chain continues after its last event or, if that event has no digest, begins after it. */
 const jobs = `
 insert into jobs (tenant, job_id, status, language, runtime, created_at, started_at, finished_at, duration_ms,
   exit_code, signal, terminal_reason, cancellation_requested, truncated, chain_seq, chain_head)
@@ -35,7 +35,7 @@ select tenant, job_id,
 from v03_jobs order by tenant, job_id;
 `;
 
-/** Copies the queue. A queued job counts with the memory that it requested, or with the default that it will get. */
+/** Copies the queue. The memory of a queued job is what the job requested, or the default that it will get. */
 const queue = `
 insert into queue (tenant, job_id, language, runtime, mem_mb, created_at)
 select tenant, job_id, language, runtime, coalesce(json_extract(limits, '$.mem_mb'), ${LIMIT_DEFAULTS.mem_mb}),
@@ -57,7 +57,7 @@ select j.tenant, a.job_id, a.position, a.path, a.size_bytes, a.sha256, a.content
 from v03_artifacts as a join v03_jobs as j using (job_id);
 `;
 
-/** Copies the receipts, which stay byte for byte as they are. A receipt without a tenant belongs to the tenant of its job. */
+/** Copies the receipts, byte for byte. A receipt without a tenant belongs to the tenant of its job. */
 const receipts = `
 insert into receipts (tenant, job_id, receipt_json, receipt_sha256)
 select j.tenant, r.job_id, r.receipt_json, r.receipt_sha256

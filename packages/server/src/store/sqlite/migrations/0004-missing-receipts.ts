@@ -1,14 +1,14 @@
 /**
- * Receipts for the jobs that ended before there were receipts, so that every terminal job has one and can be attested.
- * Such a receipt holds the outcome and the times of the row, and the summary of the chain, whose events prove nothing.
- * It claims nothing about what ran. Spec § Receipt, § Events 7.
+ * Makes receipts for jobs that ended before there were receipts, so that every terminal job has one and can be attested. Such a
+ * receipt holds the row's outcome and times, and the summary of a chain whose events prove nothing. It makes no claim about what
+ * ran. Spec § Receipt, § Events 7.
  */
 import { sealReceipt } from '@vouchbox/evidence';
 import { sql } from 'kysely';
 import { eventChain } from '../../evidence/receipts.ts';
 import type { JobTable, StoreDatabase } from '../../schema.ts';
 
-/** How many rows are read together, which bounds the memory of an upgrade. */
+/** How many rows are read at a time, to bound the memory of an upgrade. */
 const pageRows = 500;
 
 type Ended = Pick<
@@ -35,8 +35,8 @@ export async function sealMissingReceipts(db: StoreDatabase): Promise<void> {
 }
 
 /**
- * A page of the ended jobs without receipts, in the order of their keys. All of them are in the outbox, because a job without a
- * receipt was never attested.
+ * A page of the ended jobs that have no receipt, ordered by key. All of them are in the outbox, because a job without a receipt
+ * was never attested.
  */
 async function endedWithoutReceipt(
   db: StoreDatabase,

@@ -1,6 +1,6 @@
 /**
- * Digests the submissions of queued jobs, for their receipts. This version will run these jobs, with the stored program and with
- * defaults for missing members, so it knows the whole specification. Spec § Receipt.
+ * Digests the submissions of queued jobs, for their receipts. This version will run these jobs with the stored program, and with
+ * defaults for missing members, so it knows their whole specifications. Spec § Receipt.
  */
 import { canonicalJson } from '@vouchbox/evidence';
 import type { Language, StoredSpec } from '@vouchbox/protocol';

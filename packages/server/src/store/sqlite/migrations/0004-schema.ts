@@ -1,6 +1,6 @@
 /**
- * The store of receipt schema v4: the tenant leads every key, and every terminal job has a receipt, and is attested or waits for
- * its attestation. This step makes every table and fills it from the tables of v0.3. Spec § Versioning 4.
+ * The store for receipt schema v4. Every key begins with the tenant. Every terminal job has a receipt, and is attested or waits
+ * for its attestation. This step makes all tables and fills them from those of v0.3. Spec § Versioning 4.
  */
 import type { Spelling } from '../../migrations/tables/spelling.ts';
 import { tablesIn } from '../../migrations/tables/tables.ts';
@@ -9,7 +9,7 @@ import { carryOver, setAside } from './0004-carry-over.ts';
 import { sealMissingReceipts } from './0004-missing-receipts.ts';
 import { digestQueuedSubmissions } from './0004-queued-submissions.ts';
 
-/** The words of SQLite. A row of more than a quarter of a page would take a whole page in a table clustered by its key. */
+/** SQLite's spelling. In a table clustered by its key, a row of more than a quarter of a page would take a whole page. */
 const spelling: Spelling = {
   text: 'text',
   long: 'integer',

@@ -1,4 +1,4 @@
-/** Every store that an older version left becomes one of this version, and claims nothing that was not recorded. */
+/** Every store left by an older version becomes a store of this version, and claims nothing that was not recorded. */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ async function upgraded(version: Version, form: 'db' | 'sql' = 'db'): Promise<Te
 const acme = (job_id: string): JobKey => ({ tenant: 'acme', job_id });
 const umbrella = (job_id: string): JobKey => ({ tenant: 'umbrella', job_id });
 
-/** Everything that the schema of a database says, however its tables were spelled. */
+/** Everything in a database's schema, however its tables were spelled. */
 function schemaOf(database: DatabaseSync): unknown {
   const asked = (sql: string, ...of: string[]) => database.prepare(sql).all(...of);
   const tables = asked(`select name, wr, strict from pragma_table_list
@@ -147,7 +147,7 @@ describe.each(VERSIONS)('the jobs of v0.1 in a database of %s', (version) => {
     });
   });
 
-  test('an ended job gets a receipt with only the outcome, whose chain is not complete', async () => {
+  test('an ended job gets a receipt with only the outcome and an incomplete chain', async () => {
     for (const [key, status, finished_at] of [
       [acme('job_09'), 'succeeded', '2025-03-01T12:00:04.000Z'],
       [umbrella('job_02'), 'failed', '2025-03-01T12:00:07.000Z'],
@@ -164,7 +164,7 @@ describe.each(VERSIONS)('the jobs of v0.1 in a database of %s', (version) => {
     expect(await store.job(acme('job_01'))).toMatchObject({ truncated: true, cancellation_requested: true });
   });
 
-  test('queued jobs still wait, and recovery finds the jobs that ran', async () => {
+  test('queued jobs still wait, and recovery finds the jobs that were running', async () => {
     const { jobs: queued } = await store.queuedJobs(choice({ exclude: [], limit: 10 }));
     expect(queued).toContainEqual({
       ...acme('job_zz'),
@@ -200,7 +200,7 @@ describe('the jobs of v0.3', () => {
   });
   afterAll(() => testStore[Symbol.asyncDispose]());
 
-  test('keep their receipts to the byte, with the tenant or without it (Spec § Result artifact)', async () => {
+  test('keep their receipts byte for byte, with or without the tenant (Spec § Result artifact)', async () => {
     using stored = new DatabaseSync(join(FIXTURES, 'v0.3.db'), { readOnly: true });
     const receipts = stored.prepare('select tenant, r.* from receipts as r join jobs using (job_id)').all();
     expect(receipts).toHaveLength(6);
@@ -237,7 +237,7 @@ describe('the jobs of v0.3', () => {
     const owed = (await store.outbox({ now: '2025-01-01T00:00:00.000Z', limit: 100 })).map((entry) => entry.job_id);
     const withdrawn = [umbrella('job_b2c3'), acme('job_c3d4'), acme('job_d4e5'), acme('job_e5f6')];
     for (const key of withdrawn) expect(await store.attestation({ key, part: 'envelope' })).toBeNull();
-    // The jobs are in the order in which they ended, and those of v0.1 have their places in this order.
+    // The jobs come in the order in which they ended; those of v0.1 are among them.
     expect(owed).toEqual(['job_09', 'job_02', 'job_01', 'job_f0c1', ...withdrawn.map((key) => key.job_id)]);
   });
 
@@ -266,7 +266,7 @@ describe('a store of commit 542037d9', () => {
   const rowsOf = ({ path }: TestStore) =>
     new Map(contentsOf(path).filter(([table]) => !['schema_history', 'probes'].includes(table)));
 
-  test('is taken over without a change of any row', async () => {
+  test('is taken over without changing any row', async () => {
     await using before = new TestStore();
     place(before, 'v4');
     await using testStore = await upgraded('v4');
@@ -275,7 +275,7 @@ describe('a store of commit 542037d9', () => {
     expect(rowsOf(testStore)).toEqual(rowsOf(before));
   });
 
-  test('still has its receipts, output and chains, and a job that ran continues', async () => {
+  test('still has its receipts, output and chains, and a job that was running continues', async () => {
     await using testStore = await upgraded('v4');
     const { store } = testStore;
     const [ended, running, talkative] = ['1', '2', '4'].map((last) =>
@@ -329,7 +329,7 @@ test('a store of v0.3 has old jobs without a salt and a number, and numbers new 
   ]);
 });
 
-test('an upgrade keeps a copy of the old file, unchanged and readable only to its owner', async () => {
+test('an upgrade keeps a copy of the old file, unchanged and readable only by its owner', async () => {
   await using testStore = await upgraded('v0.3');
   const copy = `${testStore.path}.before-0004-store`;
   expect(statSync(copy).mode & 0o777).toBe(0o600);
@@ -342,7 +342,7 @@ test('a store that needs no upgrade is not copied', async () => {
   expect(readdirSync(testStore.directory).filter((name) => name.includes('before'))).toEqual([]);
 });
 
-/** Opens the store and dies, by SIGKILL, at the n-th statement of the connection. */
+/** Opens the store, and dies by SIGKILL at the n-th statement on the connection. */
 const DYING = `
   import { DatabaseSync } from 'node:sqlite';
   const [, path, deathAt] = process.argv;
@@ -391,7 +391,7 @@ test('an upgrade that is killed at any step continues at the next start, with th
 });
 
 /**
- * The rows without the values that each start writes anew: when a migration was applied, and how often the store was opened.
+ * The rows, without what each start writes anew: when a migration was applied, and how often the store was opened.
  */
 function withoutClock(contents: readonly (readonly [string, readonly object[]])[]): unknown {
   return contents.map(([table, rows]) => [table, ['schema_history', 'probes'].includes(table) ? rows.length : rows]);

@@ -1,6 +1,6 @@
 /**
- * Brings a store to the schema of this program, at every start. Each step is one transaction, so an upgrade that stops half-way
- * continues at the next start. A store of a later program is refused.
+ * Brings a store to this program's schema, at every start. Each step is one transaction, so an upgrade that stops half-way
+ * continues at the next start. A store from a later program is refused.
  */
 import { historyOf } from '../../migrations/history.ts';
 import { remainingOf, statementsOf } from '../../migrations/steps.ts';
@@ -8,13 +8,13 @@ import { StoreError } from '../../store-error.ts';
 import type { Connection } from '../connection.ts';
 import { HISTORY, type SqliteStep, STEPS, TAKEOVER } from './steps.ts';
 
-/** The name of the schema that this program reads and writes, in the store's history. */
+/** The name, in the store's history, of the schema that this program reads and writes. */
 export const SCHEMA_NAME = STEPS.at(-1)?.name ?? '';
 
 export interface MigrateOptions {
   /** Called once before a store of an older version is changed. */
   readonly beforeUpgrade?: () => void;
-  /** The last step to take. Default: all steps are taken. */
+  /** The last step to take. Default: the last of all. */
   readonly until?: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The steps of a SQLite store. Schemas are numbered by the receipts that they hold: `0001` is that of v0.1, `0003` that of v0.3.
- * A new store takes all of the steps.
+ * The steps of a SQLite store. A schema is numbered after the receipts that it holds: `0001` is that of v0.1, `0003` that of
+ * v0.3. A new store takes all of the steps.
  */
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetUnreleased, type Step, type Takeover, UNRELEASED_OF_BOTH } from '../../migrations/steps.ts';
@@ -27,6 +27,6 @@ export const TAKEOVER: Takeover<SqliteStep> = {
 
 export const HISTORY: HistoryTable = {
   tables: `select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\'`,
-  // The table as stores of v0.1 have it.
+  // The table as it is in stores of v0.1.
   create: 'create table schema_history (name varchar(255) not null primary key, timestamp varchar(255) not null)',
 };

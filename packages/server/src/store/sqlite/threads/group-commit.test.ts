@@ -9,7 +9,7 @@ let testStore: TestStore;
 let connection: Connection;
 let database: DatabaseSync;
 beforeEach(() => {
-  // The clock stands still. On a busy machine, a group could otherwise reach its time limit and close early.
+  // The clock stands still: on a busy machine, a group could otherwise reach its time limit and close early.
   vi.spyOn(performance, 'now').mockReturnValue(0);
   testStore = new TestStore();
   prepareFile(testStore.path);
@@ -23,7 +23,7 @@ afterEach(async () => {
   await testStore[Symbol.asyncDispose]();
 });
 
-/** Stores the input as a note, then fails where the note says so. */
+/** Stores the input as a note, then fails if the note says so. */
 async function note({ input }: Call): Promise<unknown> {
   database.prepare('insert into notes values (?)').run(String(input));
   if (String(input).startsWith('fails')) throw new Error(`no: ${String(input)}`);
@@ -85,7 +85,7 @@ test('a group of commands is bounded, and the commands beyond the bound wait for
   expect(answered).toBe(inputs.length);
 });
 
-test('a command too large for the space left is refused as full, and the others of its group are stored', async () => {
+test('a command too large for the remaining space is refused as full, and the others in its group are stored', async () => {
   const { page_count: pages } = database.prepare('pragma page_count').get() ?? {};
   database.exec(`pragma max_page_count = ${Number(pages) + 8}`);
   const commit = new GroupCommit(database, note);

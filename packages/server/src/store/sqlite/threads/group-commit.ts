@@ -1,7 +1,7 @@
 /**
- * Commands that wait together share one transaction, and so one sync of the disk. If a command fails, which is rare,
- * the transaction is undone and each command gets its own transaction. Savepoints are not used: with one for each
- * command, SQLite would copy every page before it changes. No caller is answered before the commit.
+ * Commands that wait together share one transaction, and so one sync of the disk. Commands seldom fail. If one does, the
+ * transaction is undone, and each command gets a transaction of its own. Savepoints are not used: with one for each command,
+ * SQLite would copy every page before changing it. No caller is answered before the commit.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { StoreError } from '../../store-error.ts';
@@ -11,7 +11,7 @@ import { storeErrorOf } from '../error.ts';
 /** Runs one command inside the transaction that is open. */
 export type RunCommand = (call: Call) => Promise<unknown>;
 
-/** A group closes when it holds this many commands, or when it took this long. Each of its callers waits for the whole group. */
+/** A group closes when it has this many commands or has taken this long. Each of its callers waits for the whole group. */
 export const groupCommandsMax = 2048;
 const groupMillisecondsMax = 20;
 
@@ -38,13 +38,13 @@ export class GroupCommit {
   }
 
   /**
-   * Takes commands from the front of `waiting`, as many as one transaction should hold, and answers each of them. An answered
+   * Takes as many commands from the front of `waiting` as one transaction should hold, and answers each of them. An answered
    * change is on disk, unless all waiting commands may lag. A refused command changed nothing.
    */
   async take(waiting: Call[]): Promise<Answer[]> {
     this.#hasLagged = waiting.every(this.#isLagging);
     if (!this.#hasLagged) return await this.#takeOnce(waiting, groupCommandsMax);
-    // The log stays whole in this mode, too: SQLite syncs it when it starts again, and before pages are moved.
+    // In this mode, too, the log stays whole: SQLite syncs it before pages are moved and when it starts again.
     this.#database.exec('pragma synchronous = normal');
     try {
       return await this.#takeOnce(waiting, waiting.length);
@@ -85,8 +85,8 @@ export class GroupCommit {
   }
 
   /**
-   * Runs each command of a failed group in its own transaction; nothing of the group is stored. So a command that fails, or is
-   * too large for the space left, does not fail the others. After a failed read or write of the group nothing is tried again.
+   * Runs each command of a failed group in its own transaction; nothing of the group is stored yet. So a command that fails, or
+   * needs too much space, does not fail the others. If the group failed to read or write, nothing is tried again.
    */
   async #withoutGroup(group: Call[], error: StoreError, isOfOneCommand: boolean): Promise<Answer[]> {
     if (this.#database.isTransaction) this.#database.exec('rollback');

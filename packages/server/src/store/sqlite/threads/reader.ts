@@ -1,6 +1,6 @@
 /**
- * The thread that reads the store, so that a long commit delays no read. Each group of queries sees one state of the store, which
- * is at least as new as the last write that was answered before the queries.
+ * The thread that reads the store. With a thread of their own, reads never wait for a long commit. Each group of queries sees one
+ * state of the store, at least as new as the last write that was answered before the queries.
  */
 import { READS, runCommand } from '../../commands.ts';
 import type { StoreDatabase } from '../../schema.ts';
@@ -9,7 +9,7 @@ import type { SendReport, StoreThread } from '../../threads/store-thread.ts';
 import { openForReading } from '../connection.ts';
 import { storeErrorOf } from '../error.ts';
 
-/** How long a group of queries may take. It is then answered: the log cannot start again while one state is read. */
+/** How long a group of queries may take before it is answered. While one state is being read, the log cannot start again. */
 const groupMillisecondsMax = 2;
 
 export async function openReader({ place }: ThreadData, report: SendReport): Promise<StoreThread> {

@@ -1,6 +1,6 @@
 /**
- * The only thread that changes the store, in the only service that holds the file. This thread brings the schema up to date
- * before it reports that it is open.
+ * The only thread that changes the store, in the only service that holds the file. It brings the schema up to date before it
+ * reports that it is open.
  */
 import type { DatabaseSync } from 'node:sqlite';
 import { auditStore } from '../../access/audit.ts';
@@ -59,8 +59,8 @@ export async function openWriter({ place: path, check }: ThreadData, report: Sen
 }
 
 /**
- * Commits a step of progress that the lock then remembers. So after each checkpoint the log has a change that the database lacks,
- * and a removed log is noticed.
+ * Commits a step of progress that the lock then remembers. So after each checkpoint, the log has a change that the database
+ * lacks, and a removed log is noticed.
  */
 async function advance(db: StoreDatabase, lock: StoreLock): Promise<void> {
   await probe(db);
