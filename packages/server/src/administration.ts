@@ -1,6 +1,6 @@
 /**
- * The operator's work on the data of a service, running or stopped: its credentials, its signing keys, a copy of its
- * store, one job out of it. No part of the service itself is loaded, so that a command starts at once.
+ * The operator's work on the data of a running or stopped service: its credentials, its signing keys, a copy of its
+ * store, or a single job in it. The service itself is not loaded, so that a command starts at once.
  */
 
 export { replaceDurably } from './ground/durably.ts';

@@ -1,4 +1,4 @@
-/** The service as a library: read its settings, start it, stop it; and the operator's work on its data and its host. */
+/** The service as a library: to read its settings, start it, stop it, and do the operator's work on its data and host. */
 export * from './administration.ts';
 export { buildPack } from './sandbox/packs/build/build-pack.ts';
 export { NPM_WORDS, plantLockfile, wheelWords } from './sandbox/packs/build/install-locked.ts';

@@ -1,6 +1,6 @@
 /**
- * The differences between a service that is alone with its store and one whose nodes share the store. The start makes one
- * `Membership`, of one kind or the other. Stages of a job use `store.fleet` only for the tasks that one node does for the others.
+ * The differences between a service that has its store to itself and a service whose nodes share the store. The start makes a
+ * `Membership` of one kind or the other. The stages of a job use `store.fleet` only for what one node does for the others.
  */
 import type { CanaryStatus, NodeRole, ServiceStatus } from '@vouchbox/protocol';
 import { type CredentialRows, rememberedRows, sharedRows } from './access/credential-rows.ts';
@@ -34,7 +34,7 @@ export interface Membership {
   readonly rows: CredentialRows;
   /** The nudges that also reach other nodes. */
   readonly nudges: Nudges;
-  /** Only the nudges of this process: messages from other nodes are not repeated to them. */
+  /** Nudges that stay in this process, so that a message from another node is not repeated to other nodes. */
   readonly ownNudges: Nudges;
   /** The other living nodes that run jobs. */
   readonly others: () => readonly OtherExecutor[];
@@ -42,19 +42,19 @@ export interface Membership {
   readonly signingTurns: Pick<OpenSigningOptions, 'isOurTurn' | 'onProblemChange'>;
   /** The metrics about the other nodes, and about the jobs that this node took over from lost nodes. */
   readonly fleetFigures: TelemetryOptions['fleetFigures'];
-  /** Whether this node is the oldest one with the role. The oldest node does what only one node should do. */
+  /** Whether this node is the oldest node with the role. The oldest node does what only one node should do. */
   isFirst(role: NodeRole): boolean;
-  /** The budget of each tenant, the same whichever nodes the tenant asks. `word` names the budget in messages between nodes. */
+  /** Each tenant's budget, which is the same whichever nodes the tenant asks. `word` names it in messages between nodes. */
   budget(rate: RateBound, word: string): RateBudget;
   /** Says which jobs the store may give to this node. */
   abilities(provider: Provider, memMbMax: number): Pick<DispatcherOptions, 'abilities'>;
   /** The part of the status that names the nodes. */
   nodes(): Pick<ServiceStatus, 'nodes'>;
-  /** The results of canaries: those of this node, or those of all nodes. */
+  /** The results of canaries, either this node's or those of all nodes. */
   canaries(own: readonly CanaryStatus[]): NonNullable<ServiceStatus['canaries']>;
   /**
-   * Begins to work with the other nodes. `lost` resolves once another node has taken over this node's jobs, which are
-   * then ended. `lost` is inside an object, so that `await join(…)` does not wait for it.
+   * Begins to work with the other nodes. Once another node has taken over this node's jobs, they are ended here and `lost`
+   * resolves. `lost` is inside an object, so that `await join(…)` does not wait for it.
    */
   join(parts: NodeParts, work: Joining): Promise<{ lost: Promise<Error> }>;
 }
@@ -112,7 +112,7 @@ function inFleet(store: Store, fleet: Fleet): Membership {
   };
 }
 
-/** The other nodes that serve callers: only these have budgets. */
+/** The other nodes that serve callers, since only these have budgets. */
 function othersWithBudgets(fleet: Fleet): Others {
   return {
     node: fleet.node,
@@ -123,8 +123,8 @@ function othersWithBudgets(fleet: Fleet): Others {
 }
 
 /**
- * Whose turn it is to sign. One node signs, and tells the others when it cannot. A node looks for ended jobs as soon as
- * its turn comes.
+ * Whose turn it is to sign. One node signs, and tells the other nodes when it cannot. A node looks for ended jobs as soon
+ * as its turn comes.
  */
 function signingTurns(fleet: Fleet, nudges: Nudges): Membership['signingTurns'] {
   const isOurTurn = () => signingNode(fleet) === fleet.node;

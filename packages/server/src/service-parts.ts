@@ -1,4 +1,4 @@
-/** Opens the parts of the service that depend on others: its cells, its jobs and HTTP. `service.ts` puts them together. */
+/** Opens the parts of the service that depend on other parts: its cells, its jobs and HTTP. `service.ts` joins them. */
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -50,19 +50,19 @@ interface CellParts {
   readonly log: Log;
 }
 
-/** The pace of parking for each class. Making a gVisor cell takes more than one core for longer than a short job runs. */
+/** How fast cells are parked in each class. Making a gVisor cell takes more than one core for longer than a short job runs. */
 const PACES = {
   gvisor: { madeAtOnce: 1, madeWhileAwaited: availableParallelism(), quietMilliseconds: 100 },
   others: { madeAtOnce: 2, madeWhileAwaited: 0, quietMilliseconds: 0 },
 };
 
-/** The parts of a node that runs programs. Disposing ends the parked cells, but not the provider. */
+/** The parts of a node that runs programs. Disposing it ends the parked cells, but not the provider. */
 export interface OpenCells extends Pick<OpenSandbox, 'provider' | 'passedOver'>, AsyncDisposable {
   readonly health: ProviderHealth;
   readonly parked: ParkedCells;
 }
 
-/** Opens the cells of a node. No cell is parked before the start. */
+/** Opens a node's cells. No cell is parked before the start. */
 export function openCells({ config, sandbox, nudges, log }: CellParts): OpenCells {
   const { provider, passedOver } = sandbox;
   const health = new ProviderHealth({
@@ -102,11 +102,11 @@ interface JobParts {
   readonly objectStore: ObjectStore | null;
   readonly objects: ObjectContents;
   readonly membership: Membership;
-  /** The facts about signing in this service; null if the operator has turned it off. */
+  /** How this service signs; null if the operator has turned signing off. */
   readonly signing: Signing | null;
   readonly keys: PublicKeys;
   readonly telemetry: OpenTelemetry;
-  /** The digests of the files that this node was built of; null until they are known. */
+  /** The digests of the files that this node was built from; null until they are known. */
   readonly build: () => BuildDigests | null;
   readonly log: Log;
   readonly stopping: AbortSignal;
@@ -126,7 +126,7 @@ interface OpenJobs {
   readonly history: History;
 }
 
-/** Opens the jobs, and recovers what an earlier process left. The dispatcher is not started yet. */
+/** Opens the jobs, and recovers jobs that an earlier process left. The dispatcher is not started yet. */
 export async function openJobs(parts: JobParts): Promise<OpenJobs> {
   const { config, store, cells, reserve, membership, keys, log } = parts;
   const { nudges, others } = membership;
@@ -188,13 +188,13 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
   };
 }
 
-/** Opens the history of jobs. Spans and measures are taken only if somebody reads them. */
+/** Opens the history of jobs. Spans and measurements are taken only if somebody reads them. */
 function openHistory({ store, membership, telemetry: { observer, lastHour }, log }: JobParts): History {
   const history = countedHistory(createHistory(store, membership.nudges, membership.ownNudges), lastHour);
   return observer === NO_OBSERVER ? history : observedHistory(history, { store, observer, log });
 }
 
-/** Opens canaries, if they can show something: unsigned ones show nothing, and a class without isolation refuses nothing. */
+/** Opens canaries if they can show something. Unsigned canaries show nothing, and a class without isolation refuses nothing. */
 function openCanaries({ config, store, cells, log }: JobParts): Canaries | null {
   if (cells === null || config.canaries === 'off' || config.attestationMode === 'off') return null;
   const { provider, health } = cells;
@@ -222,7 +222,7 @@ function openDispatcher(
     ...work,
     log,
     cells: observer === NO_OBSERVER ? plainCells : observedCells(plainCells, observer),
-    // Other nodes need not hear of a slot that is free again, or of a queue that another node reported.
+    // Other nodes need not hear about a slot that is free again, or about a queue that another node reported.
     nudges: membership.ownNudges,
     concurrency,
     tenantConcurrency,
@@ -234,11 +234,11 @@ function openDispatcher(
   });
 }
 
-/** The least budget of upload bytes: a smaller one would also bound small uploads. */
+/** The smallest budget of upload bytes. A smaller one would hold up even small uploads. */
 const uploadBytesMin = 2 ** 30;
 const uploadRefillSeconds = 256;
 
-/** A tenant's budget of upload bytes: as many as all its blobs may have. The whole budget returns within some four minutes. */
+/** A tenant's budget of upload bytes: as many as all its blobs may have. All of it returns within about four minutes. */
 function uploadBudgetOf({ blobs }: Config, membership: Membership): RateBudget {
   const burst = Math.max(uploadBytesMin, blobs.bytesPerTenant);
   return membership.budget({ perSecond: burst / uploadRefillSeconds, burst }, 'uploaded');

@@ -1,4 +1,4 @@
-/** Builds the service once, floor by floor, and stops its parts in the opposite order. */
+/** Builds the service once, part by part, and stops its parts in the opposite order. */
 
 import { createFreeSpaceReserve } from './capacity/free-space.ts';
 import { createPermits } from './capacity/permits.ts';
@@ -48,20 +48,20 @@ export interface RunningService extends AsyncDisposable {
   /** Whether any credential existed when the service started. */
   readonly hasCallers: boolean;
   /**
-   * Resolves once this node can change nothing more in the store that it shares with other nodes. Its programs are then ended,
-   * and it must be stopped. This promise never resolves in a service that is alone.
+   * Resolves once this node can no longer change the store that it shares with other nodes. Its programs are then ended, and the
+   * node must be stopped. Never resolves in a service that is alone.
    */
   readonly lost: Promise<Error>;
   /** Reads again the settings that may change without a restart, and logs the outcome. Never rejects. */
   reload(): Promise<void>;
   /**
-   * Refuses new work, answers waits with `shutting_down`, gives running jobs their bounded time, and resolves when
-   * nothing is left. Idempotent; disposing does the same.
+   * Refuses new work, answers waits with `shutting_down`, gives running jobs a bounded time, and resolves when nothing is
+   * left. Idempotent. Disposing does the same.
    */
   stop(): Promise<void>;
 }
 
-/** How long answers that are being sent may still take once every job has ended. */
+/** How much longer answers that are being sent may take once every job has ended. */
 const closeMillisecondsMax = 1000;
 
 export interface StartOptions {
@@ -72,15 +72,15 @@ export interface StartOptions {
 }
 
 /**
- * Starts the service. Resolves once every language has run its canary, earlier jobs are recovered and connections are accepted.
+ * Starts the service. Resolves once every language has run its canary, earlier jobs are recovered, and connections are accepted.
  *
- * @throws StartError in one clear line; nothing is then left running
+ * @throws StartError, with one clear line. Nothing is then left running
  */
 export async function startService(config: Config, options: StartOptions = {}): Promise<RunningService> {
   try {
     return await buildService(config, options);
   } catch (error) {
-    // The operator sees why the store refused, whichever part asked it.
+    // The operator sees why the store refused, whichever part asked the store.
     if (error instanceof StoreError) throw new StartError(error.message, { cause: error });
     throw error;
   }
@@ -91,7 +91,7 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   const log = createLog(config.logLevel);
   const stopping = new AbortController();
   const { instance, store, sandbox } = await openGround(config, log, stopAsked);
-  // The name of a service is released when nothing of the service is left.
+  // The service's name is released only when no other part of the service is left.
   for (const part of [instance, store]) parts.use(part);
   parts.use(sandbox)?.logFindings(log);
   const membership = membershipIn(store);
@@ -114,14 +114,14 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
   const { known, keys } = await openKnownSigning({ config, store, signing, log });
   const removals = openRemovals({ ...ground, nudges, isOurTurn: () => membership.isFirst('api') });
   for (const loop of removals) parts.use(loop);
-  // Parts are stopped in the opposite order: HTTP outlives the dispatcher, so that results can be read while jobs drain.
+  // Parts are stopped in the opposite order. So HTTP outlives the dispatcher, and results can be read while jobs drain.
   const http = parts.use(new AsyncDisposableStack());
   const build = readingBuild(log);
   const shared = { ...ground, signing: known, keys, telemetry, build: build.known };
   const { jobs, gradings, blobs, dispatcher, canaries, startCanaries, grading, history, schemas } =
     await openJobs(shared);
   parts.use(schemas);
-  // The dispatcher ends a canary that runs.
+  // If a canary is running, the dispatcher ends it.
   parts.use(canaries);
   parts.use(dispatcher);
   parts.use(grading);
@@ -134,15 +134,15 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
     { config, cells, signing, dispatcher, canaries },
     { store, history, dispatcher, log },
   );
-  // The dispatcher starts once the port is open: a start that fails must not have run a queued job.
+  // The dispatcher starts only once the port is open, because a start that fails must not have run a queued job.
   dispatcher.start();
   grading.start();
-  // Canaries wait for the digests: statements that name a canary have digests, so the canary must have them, too.
+  // Canaries wait for the digests, because statements that name a canary have digests, and the canary must have them, too.
   void isBuildRead.then(() => {
     if (!stopping.signal.aborted) startCanaries();
   });
   parts.use(new IdleMemory());
-  // An embedded service parks no cells: its command runs one program, and would wait for cells that no job takes.
+  // An embedded service parks no cells. Its command runs one program, and would have to wait for cells that no job takes.
   const signers = [signing?.attestor, signing?.logKeeper, signing?.promiseKeeper];
   for (const loop of [isEmbedded ? null : cells?.parked, ...signers, ...removals]) loop?.start();
   const { backend = null, isolation_class = null } = cells?.provider ?? {};
@@ -170,13 +170,13 @@ function parkNothingOnce(stopping: AbortSignal, parked: AsyncDisposable): void {
   stopping.addEventListener('abort', () => void parked[Symbol.asyncDispose]());
 }
 
-/** How a node that runs no programs answers an operator who built a pack. */
+/** What a node that runs no programs answers to an operator who built a pack. */
 const NO_SANDBOX = {
   takePacks: () =>
     Promise.reject(new OperatorError('this node runs no programs', { hint: 'ask a node with the role executor' })),
 };
 
-/** Opens the tree of the log again. @throws OperatorError if this node opens no tree */
+/** Opens the log's next tree. @throws OperatorError if this node cannot open a tree */
 async function reopenedBy(logKeeper: LogKeeper | null): Promise<ReopenedLog> {
   if (logKeeper === null)
     throw new OperatorError('this node keeps no log', { hint: 'ask a node that signs, with SERVICE_LOG_HOST set' });
@@ -196,7 +196,7 @@ async function reloading(reload: () => Promise<void>, log: Log): Promise<void> {
   }
 }
 
-/** Makes the service stop once, however often it is asked to. */
+/** Makes the service stop only once, however often it is asked to. */
 function stopOnce(
   parts: AsyncDisposableStack,
   { stopping, log }: { stopping: AbortController; log: Log },
@@ -214,14 +214,14 @@ function stopOnce(
   };
 }
 
-/** Gives answers under way a moment to be sent. */
+/** Closes HTTP, after giving answers under way a moment to be sent. */
 async function closeHttp(app: HttpApp): Promise<void> {
   const timer = setTimeout(() => app.server.closeAllConnections(), closeMillisecondsMax);
   await app.close();
   clearTimeout(timer);
 }
 
-/** Opens store and sandbox, the slowest steps, together: the store's threads load while code loads here and the canaries run. */
+/** Opens store and sandbox, the slowest steps, together. The store's threads load while code loads here and canaries run. */
 async function openGround(config: Config, log: Log, stopAsked?: AbortSignal): Promise<Ground> {
   if (databasePath(config) !== null) refusePartialRoles(config.roles);
   await openDataDirectory(config.dataDir);
@@ -248,12 +248,12 @@ function openStoreOf(config: Config, { id: instance }: Instance, log: Log): Prom
   return openStore({ dataDir, databaseUrl, check, instance, onProblem });
 }
 
-/** Opens the sandbox if this node runs programs. A node that runs none asks nothing of the host: it may have no rights there. */
+/** Opens the sandbox if this node runs programs. Other nodes ask nothing of the host, because they may have no rights there. */
 function openSandboxIfAny(config: Config, instance: Instance): Promise<OpenSandbox | null> {
   return config.roles.includes('executor') ? openSandboxOf(config, instance) : Promise.resolve(null);
 }
 
-/** Opens the sandbox. Its slow modules load after the store's threads got work, so that other processors work meanwhile. */
+/** Opens the sandbox. Its slow modules load once the store's threads have work, so that other processors are busy, too. */
 async function openSandboxOf(config: Config, { id }: Instance): Promise<OpenSandbox> {
   const [{ openSandbox }] = await Promise.all([import('./start/open-sandbox.ts'), import('./http/app.ts')]);
   return await openSandbox(config, id);
@@ -279,7 +279,7 @@ interface Outside {
   readonly objects: ObjectContents;
 }
 
-/** Opens the loops that remove what was kept long enough. Jobs are kept forever unless the operator set a time. */
+/** Opens the loops that remove what has been kept long enough. Jobs are kept forever unless the operator set a time. */
 function openRemovals({ config, objectStore, ...options }: Retained): readonly StandingLoop[] {
   const { retentionDays: days, attestationMode, logHost } = config;
   const ofBlobs = createBlobRemoval({ ...options, keepMilliseconds: config.blobs.keepSeconds * 1000 });

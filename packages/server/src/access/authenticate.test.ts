@@ -6,7 +6,7 @@ import { isTenantName } from './tenant.ts';
 
 const access = createAccess([createLegacyKeys([{ tenant: 'acme', key: 'sesame=' }])]);
 
-test('a legacy key stands for one tenant with every scope and no expiry', { tags: ['Authentication-2b'] }, async () => {
+test('a legacy key has one tenant and every scope, and never expires', { tags: ['Authentication-2b'] }, async () => {
   expect(await access.authenticate('Bearer sesame=')).toEqual({
     tenant: 'acme',
     principal: 'legacy:acme',
@@ -71,7 +71,7 @@ test('one key cannot belong to two tenants', () => {
 });
 
 test.each(['bearer sesame=', 'BEARER sesame=', 'Bearer   sesame='])(
-  'the Authorization header %j is read whatever the case of its scheme and the number of its spaces',
+  'the scheme of the Authorization header may have any case and any number of spaces after it: %j',
   async (header) => {
     expect(await access.authenticate(header)).toMatchObject({ tenant: 'acme' });
   },

@@ -1,6 +1,6 @@
 /**
- * Finds the caller: the `Authorization` header of a request becomes a caller, or a refusal. The kinds of credential are tried
- * in turn; each kind recognises its own tokens by their form. Spec § Authentication.
+ * Resolves the `Authorization` header of a request to a caller, or to a refusal. The kinds of credentials are tried in turn. Each
+ * kind recognises its own tokens by their form. Spec § Authentication.
  */
 import type { AuthMethod } from '@vouchbox/protocol';
 import type { Caller } from '../ground/caller.ts';
@@ -12,7 +12,7 @@ export const tokenBytesMax = 8192;
 /** The scheme in any case, one space or more, and a token of visible ASCII. RFC 9110 § 11.1, RFC 6750 § 2.1. */
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
 
-/** The token of an `Authorization` header; null if the header is not of the Bearer scheme. */
+/** The token in an `Authorization` header; null if the header does not use the Bearer scheme. */
 export function bearerToken(authorization: string): string | null {
   return BEARER.exec(authorization)?.[1] ?? null;
 }
@@ -23,9 +23,9 @@ export interface CredentialKind {
   readonly method: AuthMethod;
   /** Null if the token is not of this kind. Rejects only if the service itself failed. */
   resolve(token: string): Promise<Caller | ServiceError | null>;
-  /** Whether a caller of this kind may still act. The caller's expiry was checked before. */
+  /** Whether a caller of this kind may still act. The caller's expiry has already been checked. */
   stands(caller: Caller): Promise<boolean>;
-  /** See `Access`. Only kinds whose identifiers may later name other credentials have `pledge` and `redeem`. */
+  /** See `Access`. A kind needs `pledge` and `redeem` only if its identifiers may later name other credentials. */
   pledge?(caller: Caller, ticket: string): Caller;
   redeem?(pledge: Caller, ticket: string): Caller | null;
   /** See `Access`. Absent if credentials of this kind never end before their expiry. */
@@ -34,21 +34,21 @@ export interface CredentialKind {
 
 export interface Access {
   /**
-   * The caller of an `Authorization` header. A refusal is `unauthorized`, and its message does not say why the token is
+   * The caller that an `Authorization` header names. A refusal is `unauthorized`, and its message does not say why the token is
    * invalid. Rejects only if the service itself failed.
    */
   authenticate(authorization: string | undefined): Promise<Caller | ServiceError>;
-  /** Whether a caller's authority is still valid: not expired, revoked or rotated since. */
+  /** Whether a caller's authority is still valid: it has not expired, and was not revoked or rotated. */
   stands(caller: Caller): Promise<boolean>;
   /** The facts about a caller that the store keeps beside a ticket's digest. They reveal no more than that caller's whoami. */
   pledge(caller: Caller, ticket: string): Caller;
-  /** The caller for whom a pledge was made, if the same ticket is given; null if the caller's authority has ended since. */
+  /** The caller for whom a pledge was made. Null if another ticket is given, or if the caller's authority has ended since. */
   redeem(pledge: Caller, ticket: string): Promise<Caller | null>;
   /** Calls `listener` whenever a credential may have ended early: it was revoked or rotated. */
   whenEnded(listener: () => void): void;
 }
 
-/** All kinds of credentials, in turn: the first that recognises the token decides. `now` is the time of day in milliseconds. */
+/** Tries the kinds in turn: the first that recognises the token decides. `now` is the time of day in milliseconds. */
 export function createAccess(kinds: readonly CredentialKind[], now: () => number = Date.now): Access {
   const kindOf = ({ auth_method }: Caller) => kinds.find(({ method }) => method === auth_method);
   const stands = async (caller: Caller) =>

@@ -13,7 +13,7 @@ const ROW: CredentialRow = {
   revoked_at: null,
 };
 
-/** A store with one row, whose reads and changes end when the test says so. */
+/** A store with one row. Its reads and changes end when the test says so. */
 function storedRows() {
   const asked: string[] = [];
   let row = ROW;

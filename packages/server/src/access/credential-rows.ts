@@ -1,7 +1,7 @@
 /**
- * The rows of issued credentials. Once a revocation is answered, the key is refused. In a store that only one process
- * changes, each row is read once and remembered: it changes only through this module. In a store that several nodes
- * share, nothing is remembered. Spec § Authentication 8.
+ * The rows of issued credentials. A key is refused as soon as its revocation has been answered. If only one process changes the
+ * store, each row is read once and remembered, since it changes only through this module. If several nodes share the store,
+ * nothing is remembered. Spec § Authentication 8.
  */
 import type { CredentialRow } from '../store/records/rows.ts';
 import type { Store } from '../store/store.ts';
@@ -16,7 +16,7 @@ export interface CredentialRows extends CredentialStore {
   whenEnded(listener: () => void): void;
 }
 
-/** The rows of a store that other nodes may change: each is read whenever it is needed. */
+/** The rows of a store that other nodes may change. A row is read whenever it is needed. */
 export function sharedRows(store: CredentialStore): CredentialRows {
   const listeners: (() => void)[] = [];
   const telling = async <Result>(change: Promise<Result>): Promise<Result> => {
@@ -36,7 +36,7 @@ export function sharedRows(store: CredentialStore): CredentialRows {
 
 const rowsKeptMax = 1000;
 
-/** The rows of a store. Only existing rows are remembered, so guessed identifiers fill no memory. */
+/** The rows of a store. Only existing rows are remembered, so guessed identifiers take up no memory. */
 export function rememberedRows(store: CredentialStore): CredentialRows {
   const kept = new Map<string, CredentialRow>();
   const listeners: (() => void)[] = [];

@@ -31,7 +31,7 @@ function issued(changes: Partial<CredentialRow> = {}) {
   return { key, row, keys, asked };
 }
 
-test('a key gives the caller of its row', { tags: ['Authentication-2'] }, async () => {
+test('a key gives the caller that its row names', { tags: ['Authentication-2'] }, async () => {
   const { key, row, keys } = issued({ expires_at: '2026-06-01T00:00:00.001Z' });
   expect(await keys.resolve(key)).toEqual({
     tenant: 'acme',

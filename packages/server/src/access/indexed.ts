@@ -1,6 +1,6 @@
 /**
- * Keys that the operator issues: `svc_<index>_<secret>`. The index finds the row. Only a digest of the secret is
- * stored, so that nobody who reads the store can use a key. Spec § Authentication 2.
+ * Keys that the operator issues: `svc_<index>_<secret>`. The index finds the row. Only a digest of the secret is stored, so
+ * reading the store does not let anybody use a key. Spec § Authentication 2.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { sha256Hex } from '@vouchbox/evidence';

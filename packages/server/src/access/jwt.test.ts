@@ -41,12 +41,12 @@ describe('the test vectors for RFC 9068 access tokens', {
       const { issuer, audience, jwks, now } = vectors;
       const { keys } = await keySetOf('vectors.json', jwks);
       const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant', keys, now: () => now * 1000 });
-      // In a header, spaces before a token are no part of it, so a token that begins with a space is tried without one.
+      // In a header, spaces before a token do not count, so a token that begins with a space is tried without a header.
       const header = `Bearer ${token}`;
       const resolved = token.startsWith(' ')
         ? await jwt.resolve(token)
         : await createAccess([jwt]).authenticate(header);
-      // A token without scopes is accepted and may do nothing: each route refuses it with 403.
+      // A token without scopes is accepted but may do nothing: each route refuses it with 403.
       const isUseful = resolved !== null && 'tenant' in resolved && resolved.scopes.length > 0;
       expect({ ...wanted, expect: isUseful ? 'accept' : 'reject' }).toEqual(wanted);
     },
@@ -148,7 +148,7 @@ describe('an access token of an issuer', () => {
     expect(await jwt.resolve(await second.sign({ jti: 'kept' }))).toMatchObject({ tenant: 'acme' });
   });
 
-  test('is answered with 503, an error of the service, while the keys of the issuer cannot be read', async () => {
+  test('is answered with 503 while the keys of the issuer cannot be read', async () => {
     const { sign } = await signer('k');
     const told: unknown[] = [];
     const source = join(directory, 'nowhere.json');
@@ -161,14 +161,14 @@ describe('an access token of an issuer', () => {
       time = later;
       await expect(jwt.resolve(token)).rejects.toMatchObject({ ...refusal, retryAfterSeconds: 30 - later / 1000 });
     }
-    // The operator is told of each failed read of the key set, and not of each request.
+    // The operator is told of each failed read of the key set, but not of each request.
     expect(told).toEqual([expect.objectContaining({ code: 'ENOENT' })]);
     time = 30_000;
     await expect(jwt.resolve(token)).rejects.toMatchObject(refusal);
     expect(told).toHaveLength(2);
   });
 
-  test('is refused if its key in the set is a secret or a key for encryption', async () => {
+  test('is refused if its key in the set is a secret key or an encryption key', async () => {
     const { jwk, sign } = await signer('k');
     const { keys } = await keySetOf('enc.json', { keys: [{ ...jwk, use: 'enc' }] });
     const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant_id', keys, now });

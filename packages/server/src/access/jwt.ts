@@ -1,6 +1,6 @@
 /**
- * Access tokens of an issuer that the operator trusts: RFC 9068 with the rules of RFC 8725, and a tenant in a claim. Facts that a
- * token does not state plainly lead to a refusal, never to a guess.
+ * Access tokens from an issuer that the operator trusts. They follow RFC 9068 and RFC 8725, and name the tenant in a claim. If a
+ * token does not state a fact plainly, it is refused; nothing is guessed.
  */
 import { hash } from 'node:crypto';
 import { SCOPES } from '@vouchbox/protocol';
@@ -32,13 +32,13 @@ const skewSeconds = 30;
 const lifetimeSecondsMax = 24 * 3600;
 const claimCharsMax = 256;
 
-/** How long a checked token is remembered at most. A key that the issuer withdrew counts no longer than this. */
+/** The longest time that a checked token is remembered. A key that the issuer withdraws is trusted no longer than this. */
 const rememberedMilliseconds = 5 * 60_000;
 const rememberedMax = 1000;
 
 const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
-/** Access tokens, whose keys can be read again without a restart. */
+/** Access tokens. The issuer's keys can be read again without a restart. */
 export interface JwtAccess extends CredentialKind {
   /** Forgets every checked token, and reads the issuer's keys again. Rejects if they cannot be read. */
   reload(): Promise<void>;
@@ -64,7 +64,7 @@ export function createJwtAccess(options: JwtOptions): JwtAccess {
       if (remembered.size > rememberedMax && oldest !== undefined) remembered.delete(oldest);
       return caller;
     },
-    // A token cannot be revoked before it expires, which is why it must be short-lived.
+    // A token cannot be revoked before it expires, so it must be short-lived.
     stands: async ({ expires_at }) => !hasExpired(expires_at, now()),
     async reload() {
       await options.keys.reload();
@@ -93,7 +93,7 @@ class Disbelieved extends Error {
   override readonly name = 'Disbelieved';
 }
 
-/** The checks that jose leaves to its caller: each part has one spelling, no member is given twice, and there is no extension. */
+/** Makes the checks that jose leaves to its caller: one spelling for each part, no member twice, no extension. */
 async function checkHeader(token: string): Promise<void> {
   if (!COMPACT.test(token)) throw new Disbelieved('it is not compact');
   for (const part of token.split('.')) {
@@ -112,7 +112,7 @@ function partOf(token: string, index: number): Buffer {
   return Buffer.from(token.split('.')[index] ?? '', 'base64url');
 }
 
-/** Verifies the signature. For an unknown key, which may be new, the set is read again, at most every 30 seconds. */
+/** Verifies the signature. An unknown key may be new, so the key set is then read again, at most every 30 seconds. */
 async function verifySignature(
   token: string,
   { keys, issuer, audience, now }: JwtOptions & { now: () => number },

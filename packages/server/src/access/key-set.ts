@@ -1,6 +1,6 @@
 /**
- * The public keys of the issuer of access tokens, from a file or an https address that the operator set. No part of a token ever
- * decides where keys come from. RFC 7517; RFC 8725 § 3.10.
+ * The public keys of the issuer of access tokens, read from a file or an https address that the operator configured. Where keys
+ * come from never depends on a token. RFC 7517; RFC 8725 § 3.10.
  */
 import { readFile } from 'node:fs/promises';
 import { readUpTo } from '@vouchbox/evidence';
@@ -10,7 +10,7 @@ import { parseStrictJson } from '../ground/strict-json.ts';
 
 /** How long a set of keys is used before it is read again. */
 const freshMilliseconds = 5 * 60_000;
-/** The least time between two reads that an unknown key id or a failed read causes. */
+/** The least time between two reads that are due to an unknown key id or a failed read. */
 const forcedMilliseconds = 30_000;
 const readMillisecondsMax = 5000;
 const setBytesMax = 256 * 1024;
@@ -18,7 +18,7 @@ const setBytesMax = 256 * 1024;
 export interface KeySet {
   /** The key for the header of a token, as jose asks for it. Rejects with jose's errors if no key fits. */
   readonly keyFor: JWTVerifyGetKey;
-  /** Reads the set again unless it was read a moment ago. True if it was read again. */
+  /** Reads the set again, unless that was just done. Returns whether the set was read again. */
   refresh(): Promise<boolean>;
   /** Reads the set again now. If it cannot be read, rejects and keeps the old keys. */
   reload(): Promise<void>;
@@ -107,7 +107,7 @@ async function fetchSet(address: string): Promise<Buffer | null> {
   return bytes && Buffer.from(bytes.buffer);
 }
 
-/** Whether a key may verify signatures. A secret, or a key for another use, may not, even if the issuer put it into its set. */
+/** Whether a key may verify signatures. A secret key or a key for another use may not, even if the issuer published it. */
 function isPublicSigningKey(key: JWK): boolean {
   const isPublic = (key.kty === 'OKP' || key.kty === 'EC' || key.kty === 'RSA') && key.d === undefined;
   return isPublic && (key.use === undefined || key.use === 'sig');

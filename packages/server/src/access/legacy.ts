@@ -12,8 +12,8 @@ export interface LegacyKey {
 }
 
 /**
- * Keeps only the digests of the keys, and finds a key by its digest. The duration of a look-up can reveal only digests,
- * and no caller can choose a digest.
+ * Keeps only the digests of the keys, and finds a key by its digest. The time that a look-up takes can reveal only digests, and
+ * no caller can choose a digest.
  *
  * @throws Error naming the entry, never the key, if a tenant's name is not allowed or a key is given twice
  */

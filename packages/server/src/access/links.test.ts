@@ -20,7 +20,7 @@ afterAll(() => testStore[Symbol.asyncDispose]());
 const START = Date.parse('2026-06-01T00:00:00.000Z');
 const HOUR: LinkWish = { shows: [], seconds: 3600 };
 
-/** A process on the store with a clock of its own, an issued key of acme's alice, and a legacy key. */
+/** A process on the store, with a clock of its own, a key issued to acme's alice, and a legacy key. */
 async function process(legacyKey = 'sesame') {
   let time = START;
   const now = () => time;
@@ -132,7 +132,7 @@ test('a link ends when the key that made the link is revoked, rotated or expired
   expect([await second.open(), (await links.list(alice, job_id))?.items]).toEqual([null, []]);
 });
 
-test('a link ends when its key is revoked at a node of an older version that does not know links', {
+test('a link ends when its key is revoked at a node of an older version, which does not know links', {
   tags: ['Links-7'],
 }, async () => {
   const { links, alice, at } = await process();
@@ -193,7 +193,7 @@ test('a job and a tenant may have a bounded number of links that have not ended'
   expect(await links.make(alice, job_id, HOUR)).toMatchObject({ job_id });
 });
 
-test('the id of a link never looks like an option of a command', async () => {
+test('the id of a link never looks like a command-line option', async () => {
   const access = createAccess([createLegacyKeys([{ tenant: 'acme', key: 'sesame' }])]);
   const caller = (await access.authenticate('Bearer sesame')) as Caller;
   const [nothing, created] = [async () => null, async () => 'created' as const];

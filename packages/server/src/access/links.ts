@@ -1,6 +1,6 @@
 /**
- * Links to results. A link has only the authority of its maker: it ends with the credential, as a stream ticket does.
- * The link's secret is returned once; the store keeps a digest of it.
+ * Links to results. A link has only its maker's authority, so it ends with the maker's credential, like a stream ticket. The
+ * link's secret is returned once; the store keeps a digest of it.
  */
 import { randomBytes } from 'node:crypto';
 import { sha256Hex } from '@vouchbox/evidence';
@@ -18,9 +18,9 @@ export interface LinkWish {
   readonly seconds: number;
 }
 
-/** A link whose secret was presented, and that has not ended. */
+/** A link that has not ended and whose secret was presented. */
 export interface OpenLink {
-  /** The caller who made the link, whose authority the link has. */
+  /** The caller who made the link. The link has this caller's authority. */
   readonly caller: Caller;
   readonly job_id: string;
   readonly shows: readonly LinkPart[];
@@ -28,12 +28,12 @@ export interface OpenLink {
 }
 
 export interface Links {
-  /** A new link, on disk when it resolves, or the reason why there is none. */
+  /** Makes a link. Resolves when the link is on disk, or to the reason why none was made. */
   make(caller: Caller, job_id: string, wish: LinkWish): Promise<NewLink | Exclude<LinkAdmission, 'created'>>;
   /** `may_make` says whether the job is the caller's own. Null if the tenant has no such job. */
   list(caller: Caller, job_id: string): Promise<Required<LinkList> | null>;
   revoke(caller: Caller, job_id: string, link_id: string): Promise<boolean>;
-  /** The link; the same null for an unknown link, a wrong secret and a link that has ended for any reason. */
+  /** The link. An unknown link, a wrong secret, and a link that has ended for any reason all give null. */
   open(link_id: string, secret: string): Promise<OpenLink | null>;
 }
 
@@ -53,7 +53,7 @@ const SECRET = /^[A-Za-z0-9_-]{43}$/;
 export function createLinks({ rows, access, now = Date.now }: LinksOptions): Links {
   return {
     async make(caller, job_id, { shows, seconds }) {
-      // A link id that begins with - would be read as an option of a command.
+      // A command would take a link id that begins with - for an option.
       const [link_id, secret] = [newText(ID_BYTES).replace(/^-/, '_'), newText(SECRET_BYTES)];
       const made = now();
       const latest = timestamp(made + seconds * 1000);

@@ -23,7 +23,7 @@ afterAll(() => testStore[Symbol.asyncDispose]());
 const REFUSED = { code: 'unauthorized', status: 401 };
 const START = Date.parse('2026-06-01T00:00:00.000Z');
 
-/** A process on the store as it is, with these credentials and its own clock. */
+/** A process on the store as it is now, with these credentials and a clock of its own. */
 function processWith(kinds: (now: () => number) => readonly CredentialKind[], began = START) {
   let time = began;
   const now = () => time;
@@ -41,7 +41,7 @@ function processWith(kinds: (now: () => number) => readonly CredentialKind[], be
 
 const withKey = (key: string) => processWith(() => [createLegacyKeys([{ tenant: 'acme', key }])]);
 
-/** A process whose only caller has a ticket. */
+/** A process whose only caller has minted a ticket. */
 async function minted(process = withKey('sesame'), key = 'sesame') {
   const caller = await process.callerOf(key);
   const ticket = await process.tickets.mint(caller, job);
@@ -167,7 +167,7 @@ describe('a ticket that a legacy key minted before a restart', () => {
     expect(await moved.tickets.redeem(second, job)).toEqual(await moved.callerOf('sesame'));
   });
 
-  test('ends if another key took the place of that key', async () => {
+  test('ends if another key has taken the place of that key', async () => {
     const { ticket } = await minted();
     expect(await withKey('other').tickets.redeem(ticket, job)).toMatchObject(REFUSED);
   });

@@ -1,7 +1,7 @@
 /**
  * Stream tickets: each is short-lived, opens one stream of one job, and is spent by its first use. They keep the credential out
- * of WebSocket addresses. The store keeps a ticket's digest and the caller whose authority the ticket has, so that a ticket
- * minted before a restart opens a stream after the restart. Spec § Authentication 6.
+ * of WebSocket addresses. The store keeps a ticket's digest, and the caller whose authority the ticket has. So a ticket minted
+ * before a restart opens a stream after it. Spec § Authentication 6.
  */
 import { randomBytes } from 'node:crypto';
 import { sha256Hex } from '@vouchbox/evidence';
@@ -19,11 +19,11 @@ export interface MintedTicket {
 }
 
 export interface Tickets {
-  /** A new ticket for this caller and job, on disk when it resolves; null if the caller's tenant has no such job. */
+  /** Makes a ticket for this caller and job. Resolves when it is on disk, or to null if the caller's tenant has no such job. */
   mint(caller: Caller, job_id: string): Promise<MintedTicket | null>;
   /**
-   * Spends a ticket, even if it is refused, and returns its caller. A refusal is `unauthorized`, also if the authority that
-   * minted the ticket has ended since.
+   * Spends a ticket, even if it is refused, and returns its caller. A refusal is always `unauthorized`, for example if the
+   * authority that minted the ticket has ended since.
    */
   redeem(ticket: string, job_id: string): Promise<Caller | ServiceError>;
 }

@@ -15,7 +15,7 @@ test('a file system with less free space than the reserve refuses jobs with insu
   );
 });
 
-test('a file system that cannot be read is reported as an internal error, and not as an error of the caller', () => {
+test('a file system that cannot be read is reported as an internal error, not as an error of the caller', () => {
   const reserve = createFreeSpaceReserve({ directory: '/nowhere/at/all', reserveMb: 0 });
   expect(() => reserve.check()).toThrow(expect.objectContaining({ code: 'internal' }));
 });

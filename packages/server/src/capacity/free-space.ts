@@ -1,5 +1,5 @@
 /**
- * The part of the file system that no new job may take. It is kept free so that every started job can be recorded to
+ * The reserve: the part of the file system that no new job may take. It is kept free so that every started job can be recorded to
  * its end. Spec § POST /v1/jobs 6b.
  */
 import { statfsSync } from 'node:fs';
@@ -14,19 +14,19 @@ import { ServiceError } from '../ground/service-error.ts';
 
 const MIB = 1024 * 1024;
 
-/** The two sizes of the default reserve, of which the larger one applies. */
+/** The default reserve is the larger of these two. */
 const reserveBytesDefault = 1024 * MIB;
 const reserveShareDefault = 0.05;
 
 const retryAfterSeconds = 10;
 
-/** How many bytes JSON may need to escape one byte of a character. */
+/** How many bytes one byte of a character may take when JSON escapes it. */
 const escapeFactor = 6;
 /** The size of a record's row without its text: digests, keys, time. */
 const recordBytes = 512;
 /**
- * The bytes that a job may still write from its start until its result is signed: the events of both streams, artifacts, large
- * outputs, result.
+ * The most bytes that a job may write from its start until its result is signed: the events of both streams, the artifacts, the
+ * large outputs and the result.
  */
 const jobBytesMax =
   2 * (escapeFactor * streamBytesMax + recordBytes * streamRecordsMax) +
@@ -38,14 +38,14 @@ const logBytesMax = 32 * MIB;
 
 export interface FreeSpaceReserve {
   /**
-   * Returns while the reserve is free.
+   * Returns if the reserve is free.
    *
    * @throws ServiceError `insufficient_storage` if the reserve is not free, `internal` if the file system cannot be asked
    */
   check(): void;
   /**
-   * How many jobs may be in flight, if each is to have room for all that a job may write: 0 while the reserve is not
-   * free, else at least 1. Started jobs may use up the reserve.
+   * How many jobs may be in flight if each needs room for the most that a job may write. It is 0 while the reserve is not free,
+   * and otherwise at least 1. Started jobs may use up the reserve.
    *
    * @throws ServiceError `internal` if the file system cannot be asked
    */

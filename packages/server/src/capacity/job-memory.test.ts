@@ -12,7 +12,7 @@ test.each([
   expect(memory.fits(mem_mb, of(220))).toBe(fits);
 });
 
-test('a job that may use all the memory fits only if no other job runs', () => {
+test('a job that may use all of the memory fits only if no other job runs', () => {
   expect(memory.fits(512, [])).toBe(true);
   expect(memory.fits(1, of(512))).toBe(false);
 });

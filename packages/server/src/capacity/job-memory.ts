@@ -1,13 +1,13 @@
 /**
- * The memory of jobs: whether a job fits beside the jobs in flight, and whether it exceeds the bound of all jobs together. The
- * operator may have lowered the bound while a job was queued.
+ * Memory for jobs: whether a job fits beside the jobs in flight, and whether it alone exceeds the bound on all jobs together.
+ * That can happen because the operator may lower the bound while a job is queued.
  */
 import type { Violation } from '@vouchbox/protocol';
 
 export interface JobMemoryOptions {
   /** The bound in MiB on the memory limits of all jobs in flight together, including the memory of their cells. */
   readonly concurrentMemMbMax: number;
-  /** MiB that a cell needs beside its job's memory limit. A job that runs alone may still have its whole limit. */
+  /** MiB that a cell needs in addition to its job's memory limit. A job that runs alone may still use its whole limit. */
   readonly cellMemMb: number;
 }
 
@@ -21,7 +21,7 @@ export class JobMemory {
   }
 
   /**
-   * Whether a job may be launched beside others. A job that exceeds the bound of all jobs may always be launched: it ends without
+   * Whether a job may be launched beside others. A job that exceeds the bound by itself may always be launched: it ends without
    * running, and so delays no other job.
    */
   fits(mem_mb: number, beside: readonly { readonly mem_mb: number }[]): boolean {

@@ -47,7 +47,7 @@ test('a tenant named like an inherited property has the same bounds as any other
 });
 
 describe('if tenants hold all permits', () => {
-  /** Permits for bodies, and those that gave way, in order. */
+  /** Permits for bodies, and a list of those that gave way, in order. */
   function crowd(bound: PermitBound) {
     const permits = createPermits(bounds(bound));
     const gaveWay: string[] = [];
@@ -73,7 +73,7 @@ describe('if tenants hold all permits', () => {
     [10, 3],
     [12, 2],
   ])(
-    'a tenant without a permit gets a permit at once, which one of the %i tenants gives up',
+    'a tenant without a permit gets one at once, because one of the %i tenants gives up a permit',
     { tags: ['Errors-18a', 'CROWD-01'] },
     (tenants, each) => {
       const held = crowd({ total: tenants * each, perTenant: each });
@@ -131,7 +131,7 @@ describe('a reservation while tenants hold all permits', () => {
     expect([gaveWay, permits.held('wait')]).toEqual([['first'], 3]);
   });
 
-  test('takes nothing from a reservation that was within the bound, whichever of the two is claimed first', () => {
+  test('takes no permit from an earlier reservation within the bound, whichever of the two is claimed first', () => {
     const permits = createPermits(bounds({ total: 2, perTenant: 2 }));
     const gaveWay: string[] = [];
     const [, second] = ['first', 'second'].map((name) => permits.reserve('wait', 'a', () => gaveWay.push(name)));

@@ -1,20 +1,20 @@
 /**
- * How many bodies, waits, streams and large responses may be in flight, for the service and for one tenant. A permit is held for
- * the whole life of what it admits and returned exactly once. If all are held, the tenant that holds most loses one to a tenant
- * that holds fewer. So other tenants, however many, cannot keep a tenant out. Spec § Response transfer rules, § Errors.
+ * Bounds the bodies, waits, streams and large responses in flight, in the service and per tenant. A permit is held for the whole
+ * life of what it admits, and returned exactly once. If all are held, the tenant with the most permits loses one to a tenant with
+ * fewer. So other tenants, however many, cannot keep a tenant out. Spec § Response transfer rules, § Errors.
  */
 import { ServiceError } from '../ground/service-error.ts';
 
 export const PERMIT_KINDS = ['body', 'wait', 'stream', 'response'] as const;
 export type PermitKind = (typeof PERMIT_KINDS)[number];
 
-/** How many permits may be held at once, by all tenants and by one tenant. */
+/** How many permits may be held at once: by all tenants together, and by one tenant. */
 export interface PermitBound {
   readonly total: number;
   readonly perTenant: number;
 }
 
-/** A permit that takes a place only once it is claimed. Disposing returns it; disposing it again does nothing. */
+/** A permit that takes a place only once it is claimed. Disposing of the permit returns it, and has no effect the second time. */
 export interface Reservation extends Disposable {
   /**
    * Says that the request really needs its place. If all places are taken, another request then gives way.
@@ -25,16 +25,16 @@ export interface Reservation extends Disposable {
 }
 
 /**
- * Ends the holder of a permit when a request of another tenant takes the permit. It is called at most once, with the words for
- * the caller, and must not throw.
+ * Ends a permit's holder when another tenant's request takes the permit. It is called at most once, with the refusal to tell the
+ * caller, and must not throw.
  */
 export type GiveWay = (refusal: ServiceError) => void;
 
 export interface Permits {
   /**
-   * Reserves one permit, at once or not at all, and claims it if a place is free. Other requests give way only to a
-   * permit that is claimed: the tenant that holds most loses its oldest permit, unless it would then hold fewer than
-   * this tenant. If there are already as many unclaimed permits as places, a further permit claims its place at once.
+   * Reserves one permit, at once or not at all, and claims it if a place is free. Other requests give way only to a permit that
+   * is claimed: the tenant with the most permits loses its oldest one, unless it would then hold fewer than this tenant. If there
+   * are already as many unclaimed permits as places, a further permit claims its place at once.
    *
    * @throws ServiceError `capacity_exhausted` if no tenant would give way, `tenant_capacity_exhausted` at this tenant's bound
    */
@@ -55,20 +55,20 @@ const NAMES: Readonly<Record<PermitKind, string>> = {
 /** After how many seconds a refused request may try again. Some permits are returned within seconds, others after minutes. */
 const retryAfterSeconds = 1;
 
-/** The permits of a tenant: those with a place, the oldest first, and how many are not claimed. */
+/** A tenant's permits: those that have a place, oldest first, and the number of those not claimed. */
 interface Holder {
   readonly claimed: Set<HeldPermit>;
   unclaimed: number;
 }
 
-/** The permits of one kind. A tenant without any has no entry. */
+/** The permits of one kind. A tenant without a permit has no entry. */
 interface Pool {
   claimed: number;
   unclaimed: number;
   readonly tenants: Map<string, Holder>;
 }
 
-/** Permits of one process, none held. */
+/** The permits of one process. At first none is held. */
 export function createPermits(bounds: Readonly<Record<PermitKind, PermitBound>>): Permits {
   const pools = Object.fromEntries(
     PERMIT_KINDS.map((kind) => [kind, { claimed: 0, unclaimed: 0, tenants: new Map<string, Holder>() }]),
@@ -92,7 +92,7 @@ export function createPermits(bounds: Readonly<Record<PermitKind, PermitBound>>)
   };
 }
 
-/** The permit that is taken away for a tenant that holds `own` permits; null if each tenant has its fair share. */
+/** The permit to take away for a tenant that holds `own` permits; null if no tenant has more than its fair share. */
 function whoGivesWay({ tenants }: Pool, own: number): HeldPermit | null {
   let most: ReadonlySet<HeldPermit> = new Set();
   for (const { claimed } of tenants.values()) if (claimed.size > most.size) most = claimed;

@@ -57,7 +57,7 @@ test('dropping the full bucket of a tenant changes nothing for that tenant', () 
   expect(rate.spend('kept').remaining).toBe(2);
 });
 
-test('however requests come, no more are allowed than the burst plus the refilled tokens', () => {
+test('whenever requests come, no more are allowed than the burst plus the refilled tokens', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(200), { maxLength: 200 }), (gaps) => {
       const { rate, pass } = budget();

@@ -1,12 +1,12 @@
 /**
- * The request budget of each tenant: a token bucket that fills at a steady rate up to its burst. One request takes one
- * token. In a budget of bytes, each byte takes one token when it arrives. There are no time windows, at whose edges a
- * tenant could get twice the rate.
+ * The request budget of each tenant: a token bucket that fills at a steady rate up to its burst. One request takes one token. In
+ * a budget of bytes, each byte takes one token when it arrives. There are no time windows, so a tenant cannot get twice the rate
+ * at the edge of one.
  */
 
 export interface RateBound {
   readonly perSecond: number;
-  /** Tokens a full bucket holds: at least 1. */
+  /** How many tokens a full bucket holds; at least 1. */
   readonly burst: number;
 }
 
@@ -24,9 +24,9 @@ export interface RateDecision {
 }
 
 export interface RateBudget {
-  /** Takes one token of the tenant if there is one. A refused request takes none. */
+  /** Takes one of the tenant's tokens if there is one. A refused request takes none. */
   spend(tenant: string): RateDecision;
-  /** Takes tokens for something already done, even below zero: the tenant must then wait longer. */
+  /** Takes tokens for something already done. The bucket may fall below zero: the tenant must then wait longer. */
   charge(tenant: string, tokens: number): void;
 }
 
@@ -46,10 +46,10 @@ interface Bucket {
   at: number;
 }
 
-/** Full buckets are dropped once there are this many buckets: a tenant without a bucket has a full budget. */
+/** Once there are this many buckets, full ones are dropped: a tenant without a bucket has a full budget. */
 const bucketsSwept = 1024;
 
-/** Buckets of one process, all full. `now` is a monotonic clock in milliseconds. */
+/** The buckets of one process. At first all are full. `now` is a monotonic clock in milliseconds. */
 export function createRateBudget(bound: RateBound, now: () => number = () => performance.now()): RateBuckets {
   const buckets = new Map<string, Bucket>();
   let sweepAt = bucketsSwept;

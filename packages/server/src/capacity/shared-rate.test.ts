@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Nodes that hear each other at once, on a clock that stands still unless it is moved. */
+/** Nodes that hear each other at once. Their clock stands still unless the test moves it. */
 function nodes(count: number) {
   const listeners = Array.from({ length: count }, () => [] as ((topics: readonly string[]) => void)[]);
   const told: string[] = [];
@@ -60,7 +60,7 @@ test('a tenant that spent its burst at two nodes at once must earn both bursts b
   expect(both[0]?.spend('acme').allowed).toBe(true);
 });
 
-test('a charge at one node lowers that budget of the tenant at all nodes, and no other budget', {
+test('a charge at one node lowers the charged budget of the tenant at all nodes, and no other budget', {
   tags: ['Blobs-11'],
 }, async () => {
   const { budgets } = nodes(3);
@@ -73,7 +73,7 @@ test('a charge at one node lowers that budget of the tenant at all nodes, and no
   expect(spent.map((budget) => budget.spend('acme').remaining)).toEqual([3, 3, 3]);
 });
 
-test('requests of a tenant at 100 nodes cause at most a few messages for each node', async () => {
+test("a tenant's requests at 100 nodes cause at most a few messages for each node", async () => {
   const { budgets, told } = nodes(100);
   for (const budget of budgets()) budget.spend('acme');
   await allTold();

@@ -1,8 +1,8 @@
 /**
- * Request budgets of a service that has several nodes. Each node has a bucket for each tenant, and one of the nodes, chosen
- * by the tenant's name, owns the tenant's budget. The others report to the owner several times a second what was spent at
- * them. Once little is left, the owner tells the nodes at which the tenant spent. So a tenant keeps to its rate on average,
- * whichever nodes it asks, and can exceed its burst only until the other nodes know. No message goes to all nodes.
+ * Request budgets of a service with several nodes. Each node has a bucket for each tenant. One node, chosen by the tenant's name,
+ * owns the tenant's budget. Several times a second, the other nodes report to the owner what the tenant spent at them. Once
+ * little is left, the owner tells the nodes at which the tenant spent. So a tenant keeps to its rate on average, whichever nodes
+ * it asks, and can exceed its burst only until the other nodes know. No message goes to all nodes.
  */
 import { sha256Hex } from '@vouchbox/evidence';
 import type { RateBuckets, RateBudget } from './rate.ts';
@@ -17,7 +17,7 @@ export interface Others {
 }
 
 const tellMilliseconds = 200;
-/** A message: the word of the budget, the name of the tenant (it has no blanks), the spent tokens, and the node. */
+/** A message: the budget's word, the tenant's name (without blanks), the spent tokens, and the node. */
 const SPENT = /^(\S+) (\S+) (\d{1,12}) (\d{1,15})$/;
 const LEFT = /^(\S+)-left (\S+) (-?\d{1,12})$/;
 
@@ -43,11 +43,11 @@ class SharedBudget {
   readonly #budget: RateBuckets;
   readonly #others: Others;
   readonly #word: string;
-  /** The tokens spent at this node from budgets of other nodes, by tenant. The owners of the budgets do not know of them yet. */
+  /** For each tenant, the tokens that were spent at this node and not yet reported to the node that owns the budget. */
   readonly #untold = new Map<string, number>();
-  /** For each tenant whose budget this node owns: the other nodes at which the tenant spent, until the budget is full again. */
+  /** For each tenant whose budget this node owns: the other nodes where the tenant spent since the budget was full. */
   readonly #spentAt = new Map<string, Set<number>>();
-  /** The tenants with a budget that this node owns and that changed since the last report to other nodes. */
+  /** The tenants whose budgets this node owns and whose buckets changed since the last report to other nodes. */
   readonly #changed = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
 
@@ -66,7 +66,7 @@ class SharedBudget {
     return this.#budget.left(tenant) >= this.#budget.burst;
   }
 
-  /** Notes what a tenant spent. The first request after a pause is reported at once: the owner may know of other requests. */
+  /** Notes what a tenant spent. The first request after a pause is reported at once: the owner may know of others. */
   note(tenant: string, tokens: number, isFirst: boolean): void {
     this.#untold.set(tenant, (this.#untold.get(tenant) ?? 0) + tokens);
     this.#tellSoon(isFirst ? 0 : tellMilliseconds);
@@ -119,7 +119,7 @@ class SharedBudget {
     for (const node of nodes) this.#others.tell(`${this.#word}-left ${tenant} ${left}`, node);
   }
 
-  /** The owner of a tenant's budget, the same on all nodes that know the same nodes. If nodes come or go, few owners change. */
+  /** The owner of a tenant's budget. Nodes that know the same nodes agree on it. When a node comes or goes, few owners change. */
   #ownerOf(tenant: string): number {
     let owner = this.#others.node;
     let highest = '';

@@ -1,4 +1,4 @@
-/** A node's facts for the other nodes of its service, and the choice of the one node that does a task for all. */
+/** What a node tells the other nodes of its service, and the choice of the one node that does a task for all. */
 import {
   type CanaryStatus,
   ISOLATION_CLASSES,
@@ -81,8 +81,8 @@ function executorOf(
 }
 
 /**
- * The demands that a node satisfies, each in the form in which the store keeps it: the class and, if limits must be enforced,
- * these limits as JSON.
+ * The demands that a node satisfies, each as the store writes it: the isolation class and, if limits must be enforced, these
+ * limits as JSON.
  */
 function demandsMetBy(provider: Pick<Provider, 'enforced' | 'isolation_class'>): string[] {
   const classes = ISOLATION_CLASSES.filter((demanded) => satisfiesIsolation(provider.isolation_class, demanded));
@@ -91,7 +91,7 @@ function demandsMetBy(provider: Pick<Provider, 'enforced' | 'isolation_class'>):
   return classes.flatMap((name) => sets.map((set) => (set.length === 0 ? name : name + JSON.stringify(set))));
 }
 
-/** The abilities of a node. */
+/** What a node can run. */
 export function abilitiesOf(
   provider: Pick<Provider, 'enforced' | 'isolation_class' | 'languages' | 'runtime_packs'>,
   memMbMax: number,
@@ -112,7 +112,7 @@ export interface OtherExecutor extends Executor {
   readonly hasLoopback: boolean;
   /** Jobs that it runs at once. */
   readonly slots: number;
-  /** How many of its slots were held when it was last read. */
+  /** How many of these slots were in use when the node's facts were last read. */
   readonly slots_used: number;
 }
 
@@ -131,21 +131,21 @@ export function firstWith(role: NodeRole, fleet: Pick<Fleet, 'nodes'>): number |
 }
 
 /**
- * The node that signs: the oldest living one that can sign. If none can sign, the oldest node with the role keeps trying. Null if
- * no node has the role.
+ * The node that signs: the oldest living node that can sign. If none can sign, the oldest node with the role keeps trying.
+ * Null if no node has the role.
  */
 export function signingNode(fleet: Pick<Fleet, 'nodes'>): number | null {
   const signers = signersOf(fleet);
   return (signers.find(canSign) ?? signers[0])?.node ?? null;
 }
 
-/** Why nothing is signed, as the node that should sign reports it. Null if that node can sign, or if there is no such node. */
+/** Why nothing is signed, as reported by the node that should sign. Null if that node can sign, or if there is no such node. */
 export function signingProblemOf(fleet: Pick<Fleet, 'nodes'>): SigningProblem | null {
   const signers = signersOf(fleet);
   return signers.some(canSign) ? null : (signers[0]?.facts?.signing_problem ?? null);
 }
 
-/** The log's state as the signing node reports it; without a problem and witnesses if there is no signing node. */
+/** The log's state as reported by the signing node. If there is no signing node, no problem and no witnesses are reported. */
 export function logFactsOf(fleet: Pick<Fleet, 'nodes'>): LogFacts {
   const signing = signingNode(fleet);
   const facts = fleet.nodes().find(({ node }) => node === signing)?.facts;
@@ -161,7 +161,7 @@ function canSign({ facts }: LiveNode): boolean {
 }
 
 /**
- * Who must learn of a change of a topic: one node, or the nodes that follow the topic. Null if only this process must.
+ * Who must be told that a topic has changed: one node, or all nodes that follow the topic. Null if only this process must.
  */
 export function addresseeOf(topic: Topic, { spec, node }: About, fleet: Pick<Fleet, 'node' | 'nodes'>) {
   if (topic === 'queue') return executorFor(spec, fleet);
@@ -171,8 +171,8 @@ export function addresseeOf(topic: Topic, { spec, node }: About, fleet: Pick<Fle
 }
 
 /**
- * One of the other nodes that can run a job, if possible one with a free slot. It is chosen at random, so that many jobs wake
- * many nodes. Null if there is none.
+ * Another node that can run a job, if possible one with a free slot. It is chosen at random, so that many jobs wake many nodes.
+ * Null if there is none.
  */
 function executorFor(spec: RequestedSpec | undefined, fleet: Pick<Fleet, 'node' | 'nodes'>): number | null {
   const fits = (executor: OtherExecutor) =>
@@ -181,7 +181,7 @@ function executorFor(spec: RequestedSpec | undefined, fleet: Pick<Fleet, 'node' 
   return anyOf(able.filter(hasFreeSlot)) ?? anyOf(able);
 }
 
-/** One of the other nodes that had a free slot when the nodes were last read; null if none had. */
+/** Another node that had a free slot when the nodes were last read; null if none had one. */
 export function freeExecutor(fleet: Pick<Fleet, 'node' | 'nodes'>): number | null {
   return anyOf(othersOf(fleet).filter((executor) => executor.isReady && hasFreeSlot(executor)));
 }

@@ -1,6 +1,6 @@
 /**
- * A node's knowledge about the signing in its service: the keys, and what prevents signatures. A node without the role `signer`
- * has no private key, and learns the public halves from the store.
+ * What a node knows about signing in its service: the keys, and what prevents signatures. A node without the role `signer` has no
+ * private key. It reads the public keys from the store.
  */
 import { RegisteredKeys } from '../job/sign/keys/shared-keys.ts';
 import type { Config } from '../settings/config.ts';
@@ -14,7 +14,7 @@ import type { Signing } from './signer-facts.ts';
 export interface KnownSigning {
   /** Null if the operator has turned signing off. */
   readonly known: Signing | null;
-  /** The public halves of all keys that signed. */
+  /** The public halves of all keys that have signed. */
   readonly keys: PublicKeys;
 }
 
@@ -47,7 +47,7 @@ export async function openKnownSigning({ config, store, signing, log }: KnownSig
   return { known: { keys, attestor, logKeeper }, keys };
 }
 
-/** The keys that other nodes sign with. When the beat of a node shows a new key, the key is read from the store. */
+/** The keys that other nodes sign with. When a node's beat names a new key, the key is read from the store. */
 async function keysOfOthers(fleet: Fleet): Promise<PublicKeys> {
   const registered = new RegisteredKeys(fleet);
   await registered.refresh();

@@ -76,7 +76,7 @@ test('a provider that is not ready tries a cell at most once a second, and becom
   };
   await expect(health.prepare(request)).rejects.toBeInstanceOf(BootstrapError);
   await expect.poll(() => health.isReady()).toBe(false);
-  // Three cells were made: one for the job, a trial cell of its language, and one of another language.
+  // Three cells were tried: one for the job, a trial cell of its language, and one of another language.
   expect([health.isReady(), health.isReady(), calls]).toEqual([false, false, 3]);
   provider.script = () => readyPosture;
   pass(999);
@@ -99,7 +99,7 @@ test('if only the cells of one language fail, the language is reported until one
   await expect.poll(() => health.isWhole()).toBe(true);
 });
 
-test('a language whose cells fail stops no other language', async () => {
+test('a language whose cells fail does not stop other languages', async () => {
   const { provider, health } = rig();
   provider.failing.add('python');
   await expect(health.prepare({ language: 'python', runtime: null })).rejects.toBeInstanceOf(BootstrapError);

@@ -1,8 +1,8 @@
 /**
  * Whether cells can be made now. The answer may change after the start: a runtime may vanish, or a host may run out of a
- * resource. Every preparation of a cell is evidence. After a failed preparation, a trial cell of the same language is made in
- * the usual pack and, if that fails, a trial cell of another language. So one broken pack does not count as a broken host,
- * the service knows if only the cells of one language fail, and a service without jobs notices when the host is repaired.
+ * resource. Every attempt to prepare a cell is evidence. After a failed attempt, a trial cell for the same language is made in
+ * the usual pack and, if that fails too, a trial cell for another language. So one broken pack does not count as a broken host.
+ * The service learns whether only one language's cells fail, and notices a repaired host even if it has no jobs.
  */
 import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import type { Cells } from '../job/execute/cells.ts';
@@ -32,14 +32,14 @@ export interface ProviderHealthOptions {
   readonly now?: () => number;
 }
 
-/** Disposing waits for the trial under way, and starts no other. */
+/** Disposing waits for the trial under way, and no other trial starts. */
 export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
   readonly #options: ProviderHealthOptions;
   readonly #now: () => number;
   /** Languages whose cells cannot be made although cells of other languages can. */
   readonly #failing = new Set<Language>();
   #isReady: boolean;
-  /** How often cells were found to fail. A cell begun before the last failure does not prove that cells can be made now. */
+  /** How often cells were found to fail. A cell begun before the last failure proves nothing about now. */
   #doubts = 0;
   #triedAt = Number.NEGATIVE_INFINITY;
   #trial: Promise<void> | null = null;
@@ -58,7 +58,7 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
     return this.#isReady;
   }
 
-  /** Whether cells of every language can be made, as far as is known. The call may begin a trial. */
+  /** Whether cells of every language can be made, as far as is known. Asking may begin a trial. */
   isWhole(): boolean {
     this.#tryAgain();
     return this.#isReady && this.#failing.size === 0;
@@ -77,8 +77,8 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
   }
 
   /**
-   * The provider's `prepare`, observed. A job's cell that was not ready in time, as happens on a busy machine, is made
-   * once more: nothing of the job was in it.
+   * Calls the provider's `prepare` and observes the result. If a job's cell was not ready in time, as happens on a busy machine,
+   * it is made once more: nothing of the job was in it.
    */
   async prepare(request: CellRequest): Promise<PreparedCell> {
     try {
@@ -133,7 +133,7 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
     for (const suspect of suspects) if (suspect !== undefined) await this.#judge(suspect);
   }
 
-  /** Finds out whether the host is broken: neither a cell of this language nor one of another language can be started. */
+  /** Finds out whether the host is broken: that is, neither a cell of this language nor one of another language can be made. */
   async #judge(language: Language): Promise<void> {
     const { languages } = this.#options.provider;
     const error = await this.#tryCell(language);
@@ -144,7 +144,7 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
     else this.#noteFailing(language, error);
   }
 
-  /** Makes a trial cell. Returns the error if that fails, or else null. */
+  /** Makes a trial cell. Returns the error if that fails, and null otherwise. */
   async #tryCell(language: Language): Promise<unknown> {
     try {
       await using cell = await this.#options.provider.prepare({ language, runtime: null });
@@ -196,7 +196,7 @@ export function cellsOf(health: ProviderHealth, parked: Pick<ParkedCells, 'prepa
   };
 }
 
-/** Whether the cell is made ahead, before a job needs it. */
+/** Whether the cell is made ahead of time, before a job needs it. */
 function isAhead({ aheadUntil }: CellRequest): boolean {
   return aheadUntil?.aborted === false;
 }

@@ -1,5 +1,5 @@
 /**
- * The service's answers about itself: its abilities, its state, whether it accepts jobs now. They are made from
+ * What the service says about itself: what it can do, its state, and whether it accepts jobs now. The answers come from
  * observations at the start and from the store, never from secrets. Spec § Other bodies.
  */
 import {
@@ -41,7 +41,7 @@ import type { OtherExecutor } from './fleet-facts.ts';
 import type { ProviderHealth } from './provider-health.ts';
 import { logStatus, publicKeyBody, type Signing, signerCapability, signerStatus } from './signer-facts.ts';
 
-/** Features of this version beyond running jobs, for clients that use several versions. */
+/** What this version offers besides running jobs, for clients that work with several versions. */
 const FEATURES = [
   'idempotency_keys',
   'submission_wait',
@@ -69,7 +69,7 @@ const FEATURES = [
 ] as const;
 const SIGNING_FEATURES = ['attestation', 'result_artifact'] as const;
 
-/** How long one check of the store is reused, and how long it may take. */
+/** How long the answer of one check of the store is reused, and how long a check may take. */
 const lookMilliseconds = 1000;
 const probeMillisecondsMax = 2000;
 
@@ -118,7 +118,7 @@ export function createServiceFacts(options: FactsOptions): ServiceFacts {
   return {
     capabilities: () => ({
       ...capabilities,
-      // A pack that is built while the service runs may bring a language, and other nodes come and go.
+      // A pack that is built while the service runs may add a language, and other nodes come and go.
       ...offered([...(cells === null ? [] : [cells.provider]), ...others()]),
       concurrent_mem_mb_max: Math.max(
         cells === null ? 0 : config.concurrentMemMbMax,
@@ -163,7 +163,7 @@ export function createServiceFacts(options: FactsOptions): ServiceFacts {
   };
 }
 
-/** The demands that jobs can make. Each job gets the class of its node, and so at least the weakest class. */
+/** What jobs may demand. Each job gets the isolation class of its node, and so at least the weakest of these classes. */
 function offered([first, ...more]: readonly ProviderFacts[]): Pick<
   Capabilities,
   'languages' | 'runtime_packs' | 'isolation_class' | 'enforced'
@@ -178,7 +178,7 @@ function offered([first, ...more]: readonly ProviderFacts[]): Pick<
 }
 
 /**
- * Whether programs can be run for the tasks of this node. A node that accepts submissions but runs no programs needs
+ * Whether this node can do its tasks as far as they need cells. A node that accepts submissions but runs no programs needs
  * another node that runs them. A node that does neither needs no cells.
  */
 function hasCells({ config, cells, others }: FactsOptions): boolean {
@@ -186,7 +186,7 @@ function hasCells({ config, cells, others }: FactsOptions): boolean {
   return !config.roles.includes('api') || others().some(({ isReady }) => isReady);
 }
 
-/** The status of this node's cells. A node without cells only states whether the cells of other nodes are ready. */
+/** The status of this node's cells. A node without cells states only whether other nodes' cells are ready. */
 function providerStatus(options: FactsOptions): ServiceStatus['provider'] {
   const { cells } = options;
   return {
@@ -271,7 +271,7 @@ function capabilitiesOf({
   };
 }
 
-/** Whether there is room for a job. False also if the file system cannot be asked: then no job is accepted. */
+/** Whether there is room for a job. If the file system cannot be asked, the answer is false, and no job is accepted. */
 function hasRoom(reserve: FactsOptions['reserve']): boolean {
   try {
     return reserve.roomForJobs() > 0;

@@ -27,7 +27,7 @@ test.each([
   [null, late, late],
   [early, late, late],
   [late, early, late],
-])('the status shows the later of two errors of signing: %j and %j', (problem, outbox_error, told) => {
+])('the status shows the later of two signing errors: %j and %j', (problem, outbox_error, told) => {
   expect(signerStatus(signing(problem), { outbox: 7, outbox_error })).toEqual({
     enabled: true,
     outbox_depth: 7,
@@ -36,7 +36,7 @@ test.each([
   });
 });
 
-test('the status of a service without signing shows how many jobs wait for a signature, but no error of signing', () => {
+test('the status of a service without signing shows how many jobs wait for a signature, but no signing error', () => {
   expect(signerStatus(null, { outbox: 7, outbox_error: late })).toEqual({
     enabled: false,
     outbox_depth: 7,

@@ -1,4 +1,4 @@
-/** The service's answers about its signing: the key, and what prevents signatures. They never name a path of the host. */
+/** What the service says about its signing: the key, and what prevents signatures. The answers never name a path on the host. */
 import { originOfLog } from '@vouchbox/evidence';
 import type { Capabilities, PublicKey, ServiceStatus } from '@vouchbox/protocol';
 import type { Attestor, SigningProblem } from '../job/sign/attestor.ts';
@@ -37,7 +37,7 @@ export function publicKeyBody({ key_id, public_key_pem }: Pick<PublicKey, 'key_i
   return { key_id, algorithm: ALGORITHM, public_key_pem, trust_notice: TRUST_NOTICE };
 }
 
-/** The part of /v1/status about signing; null means that the operator turned it off. */
+/** The part of /v1/status about signing. `signing` is null if the operator turned signing off. */
 export function signerStatus(
   signing: Signing | null,
   { outbox, outbox_error }: Pick<StoreCounts, 'outbox' | 'outbox_error'>,

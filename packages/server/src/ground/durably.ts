@@ -22,12 +22,12 @@ export function replaceDurably(path: string, text: string, mode: number): void {
   syncDirectory(dirname(path));
 }
 
-/** Makes durable the content of a file that was written by other means. */
+/** Makes the content of an existing file durable. */
 export function syncFile(path: string): void {
   sync(path, 'r+');
 }
 
-/** Makes the names in a directory durable. Syncing a file does not do that. fsync(2). */
+/** Makes the names in a directory durable, which syncing the files does not do. fsync(2). */
 export function syncDirectory(path: string): void {
   sync(path, 'r');
 }

@@ -3,7 +3,7 @@
  * it gather before it collects them.
  */
 
-/** Nobody may use the bytes, or other bytes of the same buffer, afterwards. */
+/** Afterwards, nobody may use the bytes or any other bytes of the same buffer. */
 export function giveBack({ buffer, length }: Uint8Array): void {
   // A smaller array may lie in a buffer that Node shares among several arrays.
   if (buffer instanceof ArrayBuffer && length > Buffer.poolSize / 2) buffer.transfer(0);

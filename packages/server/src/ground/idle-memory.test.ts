@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { IdleMemory } from './idle-memory.ts';
 
-/** Full collections, which V8 otherwise makes only when memory runs out. */
+/** How many full collections there were. V8 itself makes one only when memory runs out. */
 let collections = 0;
 const observer = new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) {

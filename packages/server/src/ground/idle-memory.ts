@@ -1,20 +1,20 @@
 /**
- * Returns to the host the memory that a thread took while it loaded or was busy. V8 keeps free memory, and returns it
- * only when something is allocated. An idle thread allocates nothing, and would keep the memory for ever.
+ * Gives memory back to the host: what a thread took while it loaded or was busy. V8 keeps free memory, and returns it only when
+ * something is allocated. An idle thread allocates nothing, and would keep the memory for ever.
  */
 import { performance } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 
-/** The time until the first collection. A thread takes more memory at its start than for most of its later work. */
+/** The time until the first collection. A thread takes more memory while it starts than for most of its later work. */
 const firstLookMilliseconds = 3000;
 const lookMilliseconds = 60_000;
-/** The longest time that an idle thread works between two checks. A collection itself takes longer. */
+/** A thread that worked no longer than this between two checks is idle. A collection itself takes longer. */
 const idleMillisecondsMax = 25;
-/** The least gain that is worth a collection. */
+/** The least growth of the heap that is worth a collection. */
 const grownBytesMin = 2 * 2 ** 20;
 
 export interface IdleMemoryOptions {
-  /** How long a thread must have been idle: for the first collection, and for later ones. Tests shorten both. */
+  /** How long a thread must be idle before the first collection, and before later ones. Tests shorten both. */
   readonly firstLookMilliseconds?: number;
   readonly lookMilliseconds?: number;
 }

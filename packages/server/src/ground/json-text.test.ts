@@ -3,7 +3,7 @@ import { expect, inject, test } from 'vitest';
 import { jsonText, Spelled, withMembers } from './json-text.ts';
 
 const seed = inject('propertySeed');
-/** JSON sorts names that are whole numbers before others; no member of the contract has such a name. */
+/** JavaScript lists names that are whole numbers before others; no member of the contract has such a name. */
 const names = fc.stringMatching(/^[a-z_][a-z_0-9]{0,8}$/).filter((name) => name !== '__proto__');
 const objects = fc.dictionary(names, fc.oneof(fc.jsonValue(), fc.constant(undefined)), { noNullPrototype: true });
 

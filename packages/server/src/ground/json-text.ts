@@ -1,6 +1,6 @@
 /**
- * The only code that writes JSON with parts that are JSON text already. Stored JSON is served as it is stored; it is
- * never parsed and written again. A missing or misspelt member does not compile. RFC 8259.
+ * The only code that builds JSON from parts that are already JSON text. Stored JSON is served as stored, and is never parsed and
+ * written again. Code with a missing or misspelt member does not compile. RFC 8259.
  */
 
 declare const VALUE: unique symbol;

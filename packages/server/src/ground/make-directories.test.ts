@@ -28,7 +28,7 @@ test('making a directory fails below a file and at the path of a file', () => {
 });
 
 test.runIf(process.platform === 'linux')(
-  'a file system that cannot make directories, such as /proc, causes an error and no endless loop',
+  'a file system that cannot make directories, such as /proc, causes an error instead of an endless loop',
   () => {
     expect(() => makeDirectories('/proc/1/none/such')).toThrow(
       "ENOENT: no such file or directory, mkdir '/proc/1/none'",

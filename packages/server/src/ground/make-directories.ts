@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes the directory and its missing parents. Node's own recursive `mkdir` is not used: it never returns if a file system
- * answers ENOENT for a name in an existing directory, as /proc does.
+ * Makes the directory and its missing parents. Node's own recursive `mkdir` is not used. It never returns if a file system, such
+ * as /proc, answers ENOENT for a name in an existing directory.
  */
 export function makeDirectories(path: string, mode = 0o777): void {
   const parent = dirname(path);

@@ -1,20 +1,20 @@
 /**
- * Resolves imports between the service's own files, and between the query builder's files, only by their addresses. The
- * name of a package is resolved once for all files of one of our packages. Node would look at the disk for each of
- * these thousands of imports, which takes a good part of a start. Import this module first, and then import dynamically
- * what should load quickly. Each thread has hooks of its own.
+ * Resolves imports between the service's own files, and between the query builder's files, by their addresses alone. A package's
+ * name is resolved once for all files of one of our packages. Node would look at the disk for each of these thousands of imports,
+ * and that takes a good part of a start. Import this module first; then import dynamically what should load quickly. Each thread
+ * has hooks of its own.
  */
 import { registerHooks } from 'node:module';
 
 const QUERY_BUILDER = '/node_modules/kysely/dist/';
 const INSTALLED = '/node_modules/';
-/** The folder that has this package and its neighbours: `packages`, or `@vouchbox` where they are installed. */
+/** The folder that contains this package and its neighbours: `packages`, or `@vouchbox` in an installation. */
 const OURS = new URL('../../../', import.meta.url).href;
 /** The format of a file, by its ending. All packages of this project consist of modules only. */
 const FORMATS: Readonly<Record<string, string>> = { ts: 'module-typescript', js: 'module' };
 
 type Hook = NonNullable<Parameters<typeof registerHooks>[0]['resolve']>;
-/** The address of each import, by its name and by the package that imports it. */
+/** The address of each import, keyed by its name and the importing package. */
 const named = new Map<string, ReturnType<Hook>>();
 
 registerHooks({

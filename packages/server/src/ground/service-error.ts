@@ -4,19 +4,19 @@ import { ERRORS, type ErrorCode, type Scope } from '@vouchbox/protocol/vocabular
 export interface ServiceErrorOptions {
   /** Whole seconds for `Retry-After`. */
   readonly retryAfterSeconds?: number;
-  /** The scope that a credential lacks, which the challenge in the answer names. */
+  /** The scope that the credential lacks. The challenge in the answer names it. */
   readonly scope?: Scope;
   readonly cause?: unknown;
 }
 
-/** Thrown on every floor, answered only by `http/`: status and `retryable` come from the one error table. */
+/** May be thrown anywhere; only `http/` turns it into an answer. Status and `retryable` come from the one error table. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly code: ErrorCode;
   readonly retryAfterSeconds: number | null;
   readonly scope: Scope | null;
 
-  /** `publicMessage` reaches the client: it must contain no secret, path of the host or SQL. */
+  /** `publicMessage` reaches the client: it must contain no secret, no path on the host, and no SQL. */
   constructor(code: ErrorCode, publicMessage: string, options: ServiceErrorOptions = {}) {
     super(publicMessage, 'cause' in options ? { cause: options.cause } : undefined);
     this.code = code;

@@ -157,7 +157,7 @@ describe('the bounds of the strict parser, which apply before any value is built
     await expect(parse(nested(jsonDepthMax + 1))).rejects.toEqual(refused('nests deeper'));
   });
 
-  test('a text may have as many tokens as the bound allows, and no token more', async () => {
+  test('a text may have as many tokens as the bound allows, and no more', async () => {
     await expect(parse(tokens(jsonTokensMax - 1))).resolves.toBeDefined();
     await expect(parse(tokens(jsonTokensMax))).resolves.toBeDefined();
     await expect(parse(tokens(jsonTokensMax + 1))).rejects.toEqual(refused('tokens'));
@@ -169,7 +169,7 @@ describe('the bounds of the strict parser, which apply before any value is built
     await expect(parse(members(jsonTokensMax / 2))).rejects.toEqual(refused('tokens'));
   });
 
-  test('a number may have as many characters as the bound allows, and no character more', async () => {
+  test('a number may have as many characters as the bound allows, and no more', async () => {
     const digits = (length: number) => `0.${'1'.repeat(length - 2)}`;
     await expect(parse(digits(numberBytesMax))).resolves.toBeDefined();
     await expect(parse(digits(numberBytesMax + 1))).rejects.toEqual(refused('number that is too long'));

@@ -8,13 +8,13 @@ import { JsonProblem, JsonScan } from '@vouchbox/evidence';
 import { jsonTokensMax } from '@vouchbox/protocol';
 import { ServiceError } from './service-error.ts';
 
-/** How much is scanned before other work of the process gets a turn. */
+/** How many bytes are scanned before the process's other work gets a turn. */
 const pauseBytes = 1024 * 1024;
 
 export interface StrictJsonOptions {
   /**
-   * A top-level member whose own members may be numbers that a double cannot represent: each becomes the nearest
-   * double, or the largest double of its sign. A ceiling clamps such numbers in any case.
+   * A top-level member whose own members may be numbers that a double cannot represent. Each such number becomes the nearest
+   * double, or the largest double of its sign. A ceiling clamps it in any case.
    */
   readonly approximateIn?: string;
   /** The most tokens. Default: the bound of every body. */
@@ -22,7 +22,7 @@ export interface StrictJsonOptions {
 }
 
 /**
- * Parses one strict JSON value; beside it, `bytes` may hold only white space. `__proto__` is a name like any other and
+ * Parses the one strict JSON value in `bytes`, with only white space around it. `__proto__` is a name like any other and
  * becomes an own member.
  *
  * @throws ServiceError `invalid_json`, naming the byte or the JSON pointer

@@ -1,4 +1,4 @@
-/** What the manifest of this package says. */
+/** Facts from this package's manifest. */
 import { readFileSync } from 'node:fs';
 
 const { version, peerDependencies } = JSON.parse(
@@ -8,5 +8,5 @@ const { version, peerDependencies } = JSON.parse(
 /** The version of the service, as it is released. */
 export const VERSION: string = version;
 
-/** The versions of the packages that only some settings need, and that an operator installs. */
+/** The versions of the optional packages: an operator installs those that some settings need. */
 export const OPTIONAL_PACKAGES: Readonly<Record<string, string>> = peerDependencies;

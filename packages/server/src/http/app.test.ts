@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** The refusal in a response, checked for what every refusal must have. */
+/** The refusal in a response, after a check that it has everything that a refusal must have. */
 async function refusalIn(response: Response): Promise<ErrorEnvelope['error']> {
   const { error } = (await response.json()) as ErrorEnvelope;
   expect(response.headers.get('x-request-id')).toBe(error.request_id);
@@ -58,7 +58,7 @@ test.each(OPERATION_IDS.filter((id) => operationOf(id).access.includes(':')))(
   },
 );
 
-/** The path of an operation, on objects that exist. */
+/** An operation's path, filled in with objects that exist. */
 function pathOf(path: string): string {
   return path
     .replace('{id}', JOB)
@@ -69,7 +69,7 @@ function pathOf(path: string): string {
     .replace('{link}', LINK);
 }
 
-/** A request for an operation that takes every permit it may take. */
+/** A request for an operation that takes every permit that the operation may take. */
 const asked = (id: OperationId, kind: PermitKind) => {
   const { method, path, body, query: schema } = operationOf(id);
   const query = schema !== undefined && 'wait_seconds' in schema.properties && kind === 'wait' ? '?wait_seconds=1' : '';
@@ -89,7 +89,7 @@ describe.each(PERMIT_KINDS)('while no permit of the kind "%s" is free', (kind) =
     async (id) => {
       const [path, init] = asked(id, kind);
       const { status } = await fetch(full.url + path, init);
-      // Without a permit for a long answer, a submission succeeds: its job is stored; only a long result is left out.
+      // Without a permit for a long answer, a submission still succeeds: the job is stored, and only a long result is left out.
       const isLeftOut = id === 'submitJob' && kind === 'response';
       expect(status === 429).toBe(operationOf(id).capacity.includes(kind) && !isLeftOut);
     },
@@ -113,7 +113,7 @@ test('whoami names the principal of the credential', async () => {
   expect(await response.json()).toMatchObject({ tenant: 'acme', auth_method: 'legacy', expires_at: null });
 });
 
-test('a job of another tenant, an unknown job and an impossible id get the same 404', async () => {
+test('another tenant’s job, an unknown job and an impossible id get the same 404', async () => {
   const bodies = [];
   for (const [id, key] of [
     [JOB, KEY_OF_OTHER],
@@ -291,12 +291,12 @@ describe('an operation without a body', () => {
     },
   );
 
-  test('a client that waits for 100 Continue is refused at once', async () => {
+  test('at once refuses a client that waits for 100 Continue', async () => {
     const bytes = chunked(`DELETE /v1/jobs/${JOB}`, '').replace('\r\n\r\n', '\r\nExpect: 100-continue\r\n\r\n');
     expect((await ask(bytes)).status).toBe(400);
   });
 
-  test('a chunked body that does not end is refused in time', async () => {
+  test('refuses a chunked body that does not end in time', async () => {
     await using hasty = await openServer({ bounds: { bodyMilliseconds: 50 } });
     using raw = await RawSocket.open(hasty.port);
     const { status, body } = await raw.send(chunked(`DELETE /v1/jobs/${JOB}`, '')).answer();
@@ -329,7 +329,7 @@ describe('the front page', () => {
   });
 });
 
-test('OPTIONS lists the methods of a route, and lets no page of another origin use the route', async () => {
+test('OPTIONS lists the methods of a route, and does not allow pages from other origins to use the route', async () => {
   const headers = { ...bearer(), origin: 'https://evil.example', 'access-control-request-method': 'POST' };
   const response = await request('/v1/jobs', { method: 'OPTIONS', headers });
   expect(response.status).toBe(204);
@@ -337,7 +337,7 @@ test('OPTIONS lists the methods of a route, and lets no page of another origin u
   expect([...response.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
 });
 
-test('HEAD answers the headers of GET without a body', async () => {
+test('HEAD is answered with the headers of GET and without a body', async () => {
   const [head, get] = await Promise.all(
     ['HEAD', 'GET'].map((method) => request(`/v1/jobs/${JOB}`, { method, headers: bearer() })),
   );
@@ -352,7 +352,7 @@ test.each(['/v2/jobs', '/v1', '/v1/jobs/', '//v1/jobs', '/V1/jobs', '/v1/jobs/a/
   },
 );
 
-test('every answer forbids caching and guessing of its content type', async () => {
+test('every answer forbids clients to cache it or to guess its content type', async () => {
   for (const path of ['/healthz', '/v1/whoami', '/nowhere']) {
     const { headers } = await request(path, { headers: bearer() });
     expect(headers.get('cache-control')).toBe('no-store');
@@ -392,7 +392,7 @@ test('a refusal from an inner layer keeps its code, its status and its Retry-Aft
   expect(response.headers.get('retry-after')).toBe('3');
 });
 
-test('a message that repeats text of the client is short and has no control characters', async () => {
+test('a message that repeats text from the client is short and has no control characters', async () => {
   const response = await request(`/v1/whoami?${encodeURIComponent(`\u001b[31m\u202e${'z'.repeat(4000)}`)}=1`, {
     headers: bearer(),
   });

@@ -1,6 +1,6 @@
 /**
- * Only this folder knows HTTP. It turns requests into calls of the folders below, and their answers and refusals into
- * responses. Every operation of the contract has its route here.
+ * Only this folder knows HTTP. It turns requests into calls to the folders below, and their answers and refusals into
+ * responses. Every operation in the contract has its route here.
  */
 import type { Socket } from 'node:net';
 import { type ErrorCode, OPERATION_IDS, type OperationId, operationOf } from '@vouchbox/protocol';
@@ -42,7 +42,7 @@ import { toolHandlers } from './routes/tools.ts';
 import { AuthorityWatch } from './stream/authority.ts';
 import { WebSockets } from './stream/websocket.ts';
 
-/** What handlers use, except the parts that `createApp` makes. */
+/** What handlers use, without the parts that `createApp` makes. */
 type Given = Omit<RouteContext, 'access' | 'authority' | 'bounds' | 'connections' | 'webSockets'>;
 
 export interface AppOptions extends Given {
@@ -51,23 +51,23 @@ export interface AppOptions extends Given {
   readonly observer: Observer;
   /** Null if no log is kept. */
   readonly publicLog?: PublicLog | null;
-  /** The rate of all readers of a tenant's links together. Tests lower it; nothing else sets it. */
+  /** The rate for all readers of a tenant's links together. Only tests set it, to lower it. */
   readonly linkRate?: RateBound;
-  /** The rate of all readers of the log together. Tests lower it; nothing else sets it. */
+  /** The rate for all readers of the log together. Only tests set it, to lower it. */
   readonly logRate?: RateBound;
-  /** Static pages beside the operations. Default: the built pages; none if a command starts the service for itself. */
+  /** Static pages beside the operations. By default, the built pages, or none if a command starts the service for itself. */
   readonly pages?: readonly Page[];
   /** Null if the operator set none. */
   readonly metricsToken: string | null;
-  /** Origins whose pages may open a stream, beside those of the service's own host. */
+  /** Other origins whose pages may open a stream, beside pages from the service's own host. */
   readonly allowedOrigins: readonly string[];
-  /** Whether a command starts the service for itself: then its bounds are not logged. */
+  /** Whether a command starts the service for itself. The bounds are then not logged. */
   readonly isEmbedded: boolean;
-  /** False for a node that only answers probes and shows its metrics. */
+  /** False for a node that answers only probes and requests for its metrics. */
   readonly servesApi: boolean;
-  /** The most connections of one peer without a live credential. */
+  /** The most connections that one peer may have without a live credential. */
   readonly connectionsOfPeer: number;
-  /** Tests shorten these; nothing else sets them. */
+  /** Only tests set these, to shorten them. */
   readonly bounds?: Partial<TransportBounds>;
 }
 
@@ -78,10 +78,10 @@ function refuseSchema(): never {
   throw new Error('bodies and queries are checked by the contract, not by Fastify');
 }
 
-/** How often authorities are checked. What a caller holds open then ends within five seconds of the authority's expiry. */
+/** How often authorities are checked. Whatever a caller holds open ends within five seconds after the authority expires. */
 const authorityCheckMilliseconds = 2000;
 
-/** Builds the app. It does not listen yet: see `listen`. Closing it ends its idle connections and then the rest. */
+/** Builds the app. It does not listen yet: see `listen`. Closing it ends idle connections first, and then the rest. */
 export function createApp(options: AppOptions): FastifyInstance {
   const { log, access, tickets, rate, metricsToken, stopping, observer, isEmbedded, servesApi } = options;
   const beside = besideOf(options);
@@ -102,12 +102,12 @@ export function createApp(options: AppOptions): FastifyInstance {
     schemaController: { compilersFactory: NO_COMPILERS },
     serverFactory: (handler) =>
       createHttpServer(handler, { bounds, connections, crowd, upgrades: webSockets.upgrades, log, observer }),
-    // The router refused before any hook could run.
+    // The router refused the request before any hook could run.
     frameworkErrors: (error, request, reply) => {
       watchAnswer(request, reply);
       void refuse(error, request, reply, log);
     },
-    // The listener answers parser errors; Fastify's own answer would be written after it.
+    // The listener answers parser errors. Fastify would write its own answer after that one.
     clientErrorHandler: () => undefined,
   });
   app.decorateRequest('caller', null);
@@ -142,7 +142,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   return app;
 }
 
-/** Leaves bodies unread: the handlers that take a body read it, after all other checks. */
+/** Leaves bodies unread. A handler that takes a body reads it, after all other checks. */
 function leaveBodiesUnread(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
@@ -160,7 +160,7 @@ function boundsOf({ connectionsOfPeer, bounds }: AppOptions): TransportBounds {
   return { ...TRANSPORT_BOUNDS, connectionsOfPeer, ...bounds };
 }
 
-/** The routes of this node beside the operations. */
+/** This node's routes beside the operations. */
 function besideOf({ isEmbedded, servesApi, pages, publicLog = null, metricsToken }: AppOptions): Beside {
   const hasMetrics = metricsToken !== null;
   if (!servesApi) return { pages: [], log: null, servesApi, hasMetrics };
@@ -187,7 +187,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext & Pick<AppOptions
     return { method: operation.method, url, config: { operation }, handler };
   };
   for (const id of servesApi ? OPERATION_IDS : PROBES) if (id !== 'streamEvents') app.route(routeOf(id));
-  // The stream's route is in a separate scope, so that other requests do not run its hooks.
+  // The stream's route has a scope of its own, so that its hooks do not run for other requests.
   app.register(async (scope) => {
     context.webSockets.addTo(scope);
     if (servesApi) scope.route(routeOf('streamEvents'));
@@ -216,7 +216,7 @@ function refuse(cause: Error, request: FastifyRequest, reply: FastifyReply, log:
   return sendRefusal(request, reply, { error });
 }
 
-/** Logged for a refusal whose code the contract does not list for the operation: a bug of this service. */
+/** Logged if an operation is refused with a code that the contract does not list for it, which is a bug in this service. */
 export const UNLISTED_REFUSAL = 'refused with a code that the contract does not list for this operation';
 
 function isListed(code: ErrorCode, { routeOptions }: FastifyRequest): boolean {

@@ -1,6 +1,6 @@
 /**
- * The checks of every request before its handler: who the caller is, whether the tenant's budget allows it, whether the
- * credential may do it. The checks are made in this order, before a byte of a body is read.
+ * The checks on every request before its handler: who the caller is, whether the tenant's budget allows the request, and
+ * whether the credential does. They are made in this order, before a byte of a body is read.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -26,17 +26,17 @@ export interface EntryOptions {
   readonly access: Access;
   readonly tickets: Tickets;
   readonly rate: RateBudget;
-  /** Null if the operator set no token: the operation then does not exist. */
+  /** Null if the operator set no token. The operation then does not exist. */
   readonly metricsToken: string | null;
-  /** Pages that may open a stream, beside those of the service's own host: origins in lower case. */
+  /** Other origins whose pages may open a stream, beside the service's own host. They are in lower case. */
   readonly allowedOrigins: ReadonlySet<string>;
   /** How long the end of an empty body may take to arrive. */
   readonly bodyMilliseconds: number;
-  /** Gets the caller of each request's connection. */
+  /** Is told which caller each request's connection belongs to. */
   readonly authority: Pick<AuthorityWatch, 'hold' | 'release'>;
   /** Aborted once the service is stopping. */
   readonly stopping: AbortSignal;
-  /** Gets the tenant whose live credential a connection has shown. */
+  /** Is told which tenant's live credential a connection has shown. */
   readonly connections: Pick<Connections, 'recognize'>;
 }
 
@@ -48,7 +48,7 @@ export function entryHook(options: EntryOptions): (request: FastifyRequest, repl
   };
 }
 
-/** Rejects with the refusal of the caller. */
+/** Rejects with the refusal if the caller may not make the request. */
 async function enter(request: FastifyRequest, reply: FastifyReply, options: EntryOptions): Promise<void> {
   reply.header('x-request-id', request.id).headers(PLAIN_HEADERS);
   const isHandshake = isStreamHandshake(request.raw);
@@ -65,10 +65,10 @@ async function enter(request: FastifyRequest, reply: FastifyReply, options: Entr
   for (const needed of [access, request.routeOptions.config.operation?.alsoAccess]) checkScope(caller, needed);
 }
 
-/** `/v1`, also with percent-encoded characters: the path is then the same. RFC 3986 § 6.2.2.2. */
+/** `/v1`, even if its characters are percent-encoded, since the path is then the same. RFC 3986 § 6.2.2.2. */
 const UNDER_V1 = /^\/(?:v|%76)(?:1|%31)(?:[/?]|$)/;
 
-/** The access that a request needs. Everything under /v1 requires a credential, known or not. Spec § Authentication 1. */
+/** The access that a request needs. Every path under /v1, even an unknown one, requires a credential. Spec § Authentication 1. */
 function accessOf({ routeOptions, url }: FastifyRequest): Operation['access'] {
   const { operation } = routeOptions.config;
   if (operation !== undefined) return operation.access;
@@ -78,12 +78,12 @@ function accessOf({ routeOptions, url }: FastifyRequest): Operation['access'] {
 function refuseHandshake({ raw }: FastifyRequest, reply: FastifyReply, { allowedOrigins }: EntryOptions): void {
   const refusal = handshakeRefusal(raw, allowedOrigins);
   if (refusal === null) return;
-  // The WebSocket version that a client of another version should speak: RFC 6455 § 4.4.
+  // Tells a client with another WebSocket version which version to use: RFC 6455 § 4.4.
   reply.header('sec-websocket-version', '13');
   throw refusal;
 }
 
-/** Tells the watchers which caller a connection belongs to. A stream has its own watch. */
+/** Tells the watchers which caller a connection belongs to. A stream has a watch of its own. */
 function noteConnection(raw: IncomingMessage, caller: Caller, { connections, authority }: EntryOptions): void {
   connections.recognize(raw.socket, caller.tenant);
   if (isStreamHandshake(raw)) authority.release(raw.socket);
@@ -123,8 +123,8 @@ function checkScope(caller: Caller, access: Operation['access'] | undefined): vo
 }
 
 /**
- * The global metrics have a token of their own, and never take a credential of a tenant, even if the operator set both
- * to the same text. Spec § Authentication 9.
+ * The global metrics have their own token and never accept a tenant's credential, even if the operator set both to the
+ * same text. Spec § Authentication 9.
  */
 async function checkMetricsToken(request: FastifyRequest, { access, metricsToken }: EntryOptions): Promise<void> {
   if (metricsToken === null) throw noSuchRoute();
@@ -145,6 +145,6 @@ async function refuseBody(raw: IncomingMessage, millisecondsMax: number): Promis
   if (!hasBody(raw)) return;
   if (raw.headers['transfer-encoding'] === undefined) throw bodyNotTaken();
   await readNothing(raw, millisecondsMax);
-  // From here on there is no body: its media type does not matter.
+  // From here on, there is no body, so its media type does not matter.
   delete raw.headers['transfer-encoding'];
 }

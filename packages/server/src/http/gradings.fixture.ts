@@ -1,9 +1,9 @@
-/** Gradings for the tests of the HTTP side. */
+/** Gradings for tests of the HTTP side. */
 import type { GradingDetail, SubmissionAnswer } from '@vouchbox/protocol';
 import { ServiceError } from '../ground/service-error.ts';
 import type { Gradings } from '../job/gradings.ts';
 
-/** The gradings of acme: one, which has ended. */
+/** The gradings of acme: a single one, which has ended. */
 export function memoryGradings({ created_at }: Pick<SubmissionAnswer, 'created_at'>): Gradings {
   const grading = (grading_id: string): GradingDetail => {
     if (grading_id !== 'grading_x') throw new ServiceError('grading_not_found', 'No such grading.');

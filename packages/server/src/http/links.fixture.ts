@@ -1,4 +1,4 @@
-/** Links in memory, for tests of only the HTTP side. */
+/** Links in memory, for tests of the HTTP side alone. */
 import { sha256Hex } from '@vouchbox/evidence';
 import type { LinkedJob } from '@vouchbox/protocol';
 import type { Access } from '../access/authenticate.ts';
@@ -7,11 +7,11 @@ import type { Caller } from '../ground/caller.ts';
 import { type JsonText, textOf } from '../ground/json-text.ts';
 import { ServiceError } from '../ground/service-error.ts';
 
-/** A link to a job. It shows only what every link shows. */
+/** A link to a job, which shows only what every link shows. */
 export const LINK = 'link-to-a-job-00';
 export const SECRET_OF_LINK = 'S'.repeat(43);
 
-/** One link to acme's job, made with acme's key. Other links can be made, and are not kept. */
+/** One link to acme's job, made with acme's key. Other links can be made, but are not kept. */
 export function memoryLinks(access: Access, { key, job }: { key: string; job: string }): LinksOptions['rows'] {
   const isOwned = ({ tenant, job_id }: { readonly tenant: string; readonly job_id: string }) =>
     tenant === 'acme' && job_id === job;
@@ -29,7 +29,7 @@ export function memoryLinks(access: Access, { key, job }: { key: string; job: st
   };
 }
 
-/** The contents of a link, from jobs in memory: only the id, and one blob. */
+/** What a link shows, from jobs in memory: only the id and one blob. */
 export function memoryLinked({ owned, blob }: { owned: (caller: Caller, job_id: string) => void; blob: string }) {
   return {
     linked: async (caller: Caller, job_id: string) => {

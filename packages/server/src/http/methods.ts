@@ -1,4 +1,4 @@
-/** The answer if no route fits: the methods that the path takes, or that there is no such path. RFC 9110 § 15.5.6. */
+/** The answer if no route fits: which methods the path takes, or that there is no such path. RFC 9110 § 15.5.6. */
 import { OPERATIONS, type Operation, PAGES } from '@vouchbox/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../ground/service-error.ts';
@@ -17,7 +17,7 @@ const PATHS: readonly { readonly path: RegExp; readonly method: string }[] = [
 const LOG_PATHS = Object.values(PAGES).flatMap(({ kind, path }) => (kind === 'log' ? [matching(path, '.+')] : []));
 const LINK_PATHS = Object.values(PAGES).flatMap(({ kind, path }) => (kind === 'link' ? [matching(path, '[^/]+')] : []));
 
-/** A pattern for the paths that a template stands for, whatever its parameter is. */
+/** A pattern that matches a template's paths, whatever the value of the template's parameter is. */
 function matching(path: string, parameter: string): RegExp {
   return new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{[a-z0-9]+\}/g, parameter)}$`);
 }
@@ -35,7 +35,7 @@ export interface Beside {
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'];
 
-/** The methods that a path takes, in a fixed order; none if there is no such path. `*` is the whole server. */
+/** The methods that a path takes, in a fixed order; none if there is no such path. `*` stands for the whole server. */
 function methodsOf(path: string, { pages, log, servesApi, hasMetrics }: Beside): readonly string[] {
   if (path === '*') return METHODS;
   if (path === OPERATIONS.getMetrics.path && !hasMetrics) return [];

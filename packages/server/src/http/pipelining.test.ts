@@ -1,5 +1,5 @@
 /**
- * Many requests on one connection: each is answered in its turn, few are under way at once, and others are served
+ * Many requests on one connection: each is answered in its turn, few are under way at once, and other clients are served
  * meanwhile.
  */
 import { connect, type Socket } from 'node:net';
@@ -12,7 +12,7 @@ import { unansweredMax } from './connections/intake.ts';
 import { bearer, openServer } from './server.fixture.ts';
 import { parseAnswers, RawSocket } from './socket.fixture.ts';
 
-/** A list as a service of another version might answer it. */
+/** A list in the form that a service of another version might send. */
 const listOf = (list: object) => textOf(list) as JsonText<JobList>;
 
 const HOST = 'Host: svc.example\r\n';
@@ -28,7 +28,7 @@ test('if a connection sends twenty requests at once, eight are in progress at a 
   using raw = await RawSocket.open(server.port);
   raw.send(LIST.repeat(20));
   await expect.poll(() => waiting.length).toBe(unansweredMax);
-  // Enough time for the others to have begun as well.
+  // Takes long enough for the other requests to have begun as well.
   for (let count = 0; count < 20; count += 1) await (await fetch(`${server.url}/healthz`)).text();
   expect(waiting).toHaveLength(unansweredMax);
   for (let index = 0; index < 20; index += 1) {
@@ -44,7 +44,7 @@ test.each([
   ['read nothing', true],
   ['read everything', false],
 ])(
-  'a client is answered after few of 200,000 requests on other connections, whose clients %s',
+  'a client is answered after few of 200,000 requests on other connections if the clients there %s',
   async (_how, isPaused) => {
     let begun = 0;
     const observer = {
@@ -59,7 +59,7 @@ test.each([
     using stack = new DisposableStack();
     for (let index = 0; index < 20; index += 1) {
       const raw = stack.use(await RawSocket.open(server.port));
-      // The answers are read and discarded: keeping them would make this test slow.
+      // The answers are read and discarded, because keeping them would make this test slow.
       raw.socket.removeAllListeners('data');
       if (isPaused) raw.socket.pause();
       else raw.socket.resume();
@@ -102,7 +102,7 @@ function connectNow(stack: DisposableStack, port: number): Socket {
   return socket.resume();
 }
 
-test('a client that reads nothing has few unsent answers, and its further requests are not begun', async () => {
+test('for a client that reads nothing, few answers wait unsent and further requests are not begun', async () => {
   let begun = 0;
   const list = async () => {
     begun += 1;
@@ -112,7 +112,7 @@ test('a client that reads nothing has few unsent answers, and its further reques
   using raw = await RawSocket.open(server.port);
   raw.socket.pause();
   raw.send(LIST.repeat(10_000));
-  // The kernel takes some megabytes for the reader. What is begun beyond that would wait in this process.
+  // The kernel takes some megabytes for the reader. Any further answers that were begun would wait in this process.
   await expect.poll(() => server.log.filter(({ msg }) => msg === 'request answered').length).toBeGreaterThan(50);
   let before = -1;
   await expect
@@ -128,7 +128,7 @@ test('a client that reads nothing has few unsent answers, and its further reques
   expect(begun).toBeLessThan(2000);
 });
 
-test('requests get their own answers, however their bytes are split', async () => {
+test('each request gets its own answer, however the bytes are split', async () => {
   await using server = await openServer();
   const json = (text: string) => JSON.stringify({ language: 'bash', code: text });
   const post = (framing: string, body: string) =>

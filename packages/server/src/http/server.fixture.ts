@@ -1,4 +1,4 @@
-/** Only the HTTP side, for its tests: a real listener on a free port, jobs in memory. Other tests use a whole service. */
+/** The HTTP side alone, for its tests: a real listener on a free port, with jobs in memory. Other tests use a whole service. */
 
 import {
   type CancellationAnswer,
@@ -44,19 +44,19 @@ import type { Page } from './pages/built-pages.ts';
 import { memorySessions } from './sessions.fixture.ts';
 import { memoryTickets } from './tickets.fixture.ts';
 
-/** Keys of two tenants with every scope. */
+/** The keys of two tenants. Each key has every scope. */
 export const KEY_OF_ACME = 'key-of-acme';
 export const KEY_OF_OTHER = 'key-of-other';
-/** A job of acme that always exists. */
+/** A job that acme always has. */
 export const JOB = 'job_0193a8f0-0000-7000-8000-000000000001';
 
-/** The digest of no bytes: a blob of acme that always exists. */
+/** The digest of an empty blob that acme always has. */
 export const BLOB = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
 export interface TestServerOptions {
   readonly jobs?: Partial<Jobs>;
   readonly blobs?: Partial<Blobs>;
-  /** Without it, tickets are kept in memory. */
+  /** By default, tickets are kept in memory. */
   readonly ticketRows?: TicketsOptions['rows'];
   readonly linkRows?: Partial<LinksOptions['rows']>;
   /** Default: true. */
@@ -75,7 +75,7 @@ export interface TestServerOptions {
   readonly gradings?: Partial<Gradings>;
   readonly sessions?: Partial<Sessions>;
   readonly address?: ListenOptions;
-  /** Kinds of credentials that are asked before the legacy keys. */
+  /** Kinds of credentials that are tried before the legacy keys. */
   readonly credentials?: readonly CredentialKind[];
 }
 
@@ -142,7 +142,7 @@ export async function openServer(options: TestServerOptions = {}): Promise<TestS
   };
 }
 
-/** The data of the routes, in memory, unless a test gives other data. */
+/** The data behind the routes. It is in memory unless a test gives other data. */
 function storesOf({ jobs, gradings, sessions, blobs, publicLog }: TestServerOptions, submissions: Submission[]) {
   return {
     jobs: { ...memoryJobs(submissions), ...jobs },
@@ -161,7 +161,7 @@ function accessOf(credentials: readonly CredentialKind[]): Access {
   return createAccess([...credentials, legacy]);
 }
 
-/** A kind of credential with one token that has these scopes and belongs to acme. */
+/** A kind of credential with a single token, which belongs to acme and has these scopes. */
 export function credentialWith(token: string, scopes: readonly Scope[]): CredentialKind {
   const caller: Caller = {
     tenant: 'acme',
@@ -282,7 +282,7 @@ function memoryJobs(submissions: Submission[]): Jobs {
   };
 }
 
-/** Takes any upload, and has only the empty blob. */
+/** Accepts any upload, but contains only the empty blob. */
 function memoryBlobs(): Blobs {
   return {
     checkBudget() {},
@@ -307,7 +307,7 @@ const ANSWER: SubmissionAnswer = {
   result_url: `/v1/jobs/${JOB}/result`,
 };
 
-/** The answer of `Jobs.result`. */
+/** What `Jobs.result` returns for this result. */
 export function resultOf(result: FoldedResult): ResultAnswer {
   return { hasEnded: isTerminal(result.status), body: bodyOf(new LongJson(textOf(result))) };
 }

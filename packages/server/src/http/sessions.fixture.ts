@@ -1,9 +1,9 @@
-/** Sessions in memory, for tests of only the HTTP side. */
+/** Sessions in memory, for tests of the HTTP side alone. */
 import type { Session, SubmissionAnswer } from '@vouchbox/protocol';
 import { ServiceError } from '../ground/service-error.ts';
 import type { Sessions } from '../job/sessions.ts';
 
-/** The sessions of acme's principal: one, named `one`. */
+/** The sessions of acme's principal: a single one, named `one`. */
 export function memorySessions({ created_at }: Pick<SubmissionAnswer, 'created_at'>): Sessions {
   const session = (name: string): Session => {
     if (name !== 'one') throw new ServiceError('session_not_found', 'The principal has no such session.');

@@ -1,8 +1,8 @@
-/** Byte-exact HTTP for tests of the transport: it sends exactly the bytes of the test, and keeps what comes back. */
+/** Byte-exact HTTP for tests of the transport: sends exactly the bytes that a test gives, and keeps what comes back. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** One answer as it was on the wire. */
+/** One answer as it came over the wire. */
 export interface RawAnswer {
   readonly status: number;
   /** Names in lower case. */
@@ -10,7 +10,7 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** A connection that keeps what it receives. Disposing resets it. */
+/** A connection that keeps what it receives. Disposing it resets the connection. */
 export class RawSocket implements Disposable {
   readonly socket: Socket;
   #received = Buffer.alloc(0);
@@ -27,7 +27,7 @@ export class RawSocket implements Disposable {
       this.#isClosed = true;
       this.#changed();
     });
-    // Some of these tests provoke a reset; `close` follows.
+    // Some of these tests provoke a reset. `close` follows.
     socket.on('error', () => undefined);
   }
 
@@ -84,7 +84,7 @@ export class RawSocket implements Disposable {
   }
 }
 
-/** Whole answers with a declared length; an unfinished one at the end is left out. */
+/** All whole answers with a declared length. An unfinished answer at the end is left out. */
 export function parseAnswers(text: string): RawAnswer[] {
   const answers: RawAnswer[] = [];
   let rest = text;

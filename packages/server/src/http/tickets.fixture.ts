@@ -1,7 +1,7 @@
-/** Tickets in memory, for tests of only the HTTP side. */
+/** Tickets in memory, for tests of the HTTP side alone. */
 import type { TicketsOptions } from '../access/tickets.ts';
 
-/** Tickets as the store keeps them, without a store. */
+/** Tickets that are kept as the store would keep them, but without a store. */
 export function memoryTickets(job: string): TicketsOptions['rows'] {
   const kept = new Map<string, Parameters<TicketsOptions['rows']['storeTicket']>[0]>();
   return {

@@ -1,11 +1,11 @@
-/** Turns a failure of the store, or of the object store, into a refusal that a caller can act on. Spec § Errors, 503 and 507. */
+/** Turns a failure of the store or the object store into a refusal that a caller can act on. Spec § Errors, 503 and 507. */
 import { ServiceError } from '../ground/service-error.ts';
 import { ObjectError } from '../objects/object-store.ts';
 import { StoreError } from '../store/store-error.ts';
 
 const retryAfterSeconds = 5;
 
-/** Settles as the promise does, but a `StoreError` or an `ObjectError` becomes a `ServiceError`. */
+/** Settles like the promise, except that a `StoreError` or an `ObjectError` becomes a `ServiceError`. */
 export async function answered<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
@@ -15,7 +15,7 @@ export async function answered<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-/** A damaged store or a bug is `internal`: repeating the request does not help, and the operator must act. */
+/** The refusal. A damaged store or a bug is `internal`, because repeating the request does not help and the operator must act. */
 function refusalOf(cause: StoreError): ServiceError {
   switch (cause.code) {
     case 'full':
@@ -43,7 +43,7 @@ function refusalOf(cause: StoreError): ServiceError {
   }
 }
 
-/** The refusal leaves out what the message says for operators. */
+/** The refusal. It leaves out the parts of the message that are meant for operators. */
 function objectRefusalOf(cause: ObjectError): ServiceError {
   if (cause.code === 'unreachable') {
     const message = 'A part of the job lies in an object store that does not answer.';

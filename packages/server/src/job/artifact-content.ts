@@ -1,4 +1,4 @@
-/** The content of an artifact, piece by piece, wherever it lies. */
+/** An artifact's content, read piece by piece from wherever it is stored. */
 import type { ArtifactRecord } from '@vouchbox/protocol';
 import type { JobKey } from '../store/records/rows.ts';
 import type { Store } from '../store/store.ts';
@@ -10,7 +10,7 @@ export interface ArtifactSources {
   readonly objects: Pick<ObjectContents, 'read'>;
 }
 
-/** The bytes copied from an output, as stored. */
+/** The bytes to copy from a stored output. */
 export interface CopiedOutput {
   readonly sha256: string;
   readonly bytesMax: number;
@@ -26,8 +26,8 @@ export interface OutputCopies {
    */
   copy(tenant: string, output: CopiedOutput): Promise<void>;
   /**
-   * Stores a content that a grading holds; it does not count as an upload. The bound of a tenant's uploads also bounds
-   * the contents that its gradings hold, except the contents that a grading needs in order to end.
+   * Stores a content that a grading holds. The content does not count as an upload. The bound on a tenant's uploads also
+   * bounds what the tenant's gradings hold, except the contents that a grading needs in order to end.
    *
    * @throws ServiceError `tenant_capacity_exhausted`, `insufficient_storage`, and what `chunks` throws
    */
@@ -42,14 +42,14 @@ export interface KeptChunks {
 }
 
 export interface OutputKeeping {
-  /** Stores a large output of a job in the room that is reserved for it. The end of the job makes it a blob. */
+  /** Stores a job's large output in the room reserved for it. The output becomes a blob when the job ends. */
   keepOutput(key: JobKey, place: number, bytes: KeptChunks): Promise<Pick<ArtifactRecord, 'size_bytes' | 'sha256'>>;
 }
 
-/** Bytes of an artifact that are read at once: a multiple of three, so that only the last piece has base64 padding. */
+/** How many bytes of an artifact are read at once: a multiple of three, so that only the last piece has base64 padding. */
 const artifactPieceBytes = 96 * 1024;
 
-/** The job was removed while its artifact was read. An answer then ends before its declared length. */
+/** The job was removed while its artifact was being read. The answer then ends before its declared length. */
 export class ArtifactGone extends Error {
   constructor({ job_id }: JobKey) {
     super(`the job ${job_id} was removed while one of its artifacts was read`);
@@ -57,9 +57,9 @@ export class ArtifactGone extends Error {
 }
 
 /**
- * The bytes of an artifact. If its content is moved from its row to an object meanwhile, the rest is read from the object.
+ * An artifact's bytes. If the content is moved from the row to an object meanwhile, the rest is read from the object.
  *
- * @throws ArtifactGone if its job was removed meanwhile
+ * @throws ArtifactGone if the artifact's job was removed meanwhile
  */
 export async function* artifactPieces(
   { store, objects }: ArtifactSources,

@@ -1,6 +1,6 @@
 /**
- * The members of a job's signed statement beside its receipt: the newest canary of cells like the job's, and the build
- * of the node that ran the job. They are fixed when the job ends, so that all signers sign the same.
+ * The members that a job's signed statement has beside the receipt: the newest canary for cells like the job's cell, and
+ * the build of the node that ran the job. They are fixed when the job ends, so that all signers sign the same text.
  */
 import { CANARY_TENANT, type NamedCanary } from '@vouchbox/evidence';
 import type { BuildDigests } from '../sandbox/native/build-digests.ts';
@@ -23,7 +23,7 @@ export interface BesideOptions {
   readonly build: () => BuildDigests | null;
 }
 
-/** The members beside receipts. A canary's job does not count as a use of its pack, and its statement names no other canary. */
+/** The members beside receipts. A canary's job does not count as a use of its pack, and its own statement names no canary. */
 export function besideReceipts({ canaries, build }: BesideOptions): Beside {
   return {
     used(execution, { tenant }) {

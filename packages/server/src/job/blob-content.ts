@@ -1,10 +1,10 @@
-/** The content of a blob, piece by piece. Its digest is compared before the last piece, so nobody gets all of a changed blob. */
+/** A blob's content, piece by piece. The digest is compared before the last piece, so nobody gets all of a changed blob. */
 import { createHash } from 'node:crypto';
 import type { BlobKey } from '../store/blobs/blobs.ts';
 import type { StoredBlobRow } from '../store/records/rows.ts';
 import type { Store } from '../store/store.ts';
 
-/** Reads a whole blob. The generator throws if the blob was removed meanwhile, or is not what was uploaded. */
+/** Reads a whole blob. The generator throws if the blob was removed meanwhile, or differs from what was uploaded. */
 export async function* blobContent(
   store: Pick<Store, 'blobPiece'>,
   { tenant, sha256, blob_id, size_bytes }: BlobKey & StoredBlobRow,

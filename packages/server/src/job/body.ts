@@ -1,19 +1,19 @@
 /**
- * The JSON text of a large answer: its length and its pieces, which are text or UTF-8 bytes. Each piece is read from
- * the store once the piece before it was taken, so a slow client holds only a small part of the answer in memory.
+ * The JSON text of a large answer: its length and its pieces. A piece is text or UTF-8 bytes. It is read from the store
+ * only once the piece before it was taken, so a slow client holds only a small part of the answer in memory.
  */
 import { type JsonText, type Members, memberText } from '../ground/json-text.ts';
 
-/** Text, or a part that will be read: its length in bytes, and its pieces. */
+/** Text, or a part that is read later, given by its length in bytes and its pieces. */
 type Part = string | LongPart;
 
 export interface LongPart {
   readonly bytes: number;
-  /** Rejects if the data was removed since. */
+  /** Rejects if the data has been removed since. */
   pieces(): AsyncIterable<string | Uint8Array>;
 }
 
-/** A JSON value that is partly read while it is sent. */
+/** A JSON value, some parts of which are read only while it is sent. */
 export class LongJson<T> {
   declare readonly value: T;
   readonly parts: readonly Part[];
@@ -23,7 +23,7 @@ export class LongJson<T> {
   }
 }
 
-/** An object some of whose members may be long. */
+/** An object that may have long members. */
 export function longObject<T extends object>(
   members: { readonly [Name in keyof T]: Members<T, LongJson<T[Name]>>[Name] },
 ): LongJson<T> {
@@ -40,11 +40,11 @@ export function longArray<T>(elements: readonly LongJson<T>[]): LongJson<T[]> {
 
 /** The JSON text of a `T`. */
 export interface Body<T> extends LongPart {
-  /** The whole text if no part must still be read; else null. */
+  /** The whole text; null if some part must still be read. */
   readonly text: JsonText<T> | null;
 }
 
-/** The value of a body, which can be a member of a longer body. */
+/** A body's value, for use as a member of a longer body. */
 export function jsonOf<T>(body: Body<T>): LongJson<T> {
   return new LongJson<T>(body.text ?? body);
 }

@@ -1,4 +1,4 @@
-/** Puts the stages of a job together behind the one interface that HTTP knows. */
+/** Joins the stages of a job into the one interface that HTTP knows. */
 import type { CancellationAnswer, JobDetail } from '@vouchbox/protocol';
 import type { Caller } from '../ground/caller.ts';
 import { type JsonText, withMembers } from '../ground/json-text.ts';
@@ -32,12 +32,12 @@ export interface JobsOptions extends Omit<AdmitOptions, 'store' | 'dispatcher' |
   readonly isSigning: boolean;
   readonly schemas: AnsweringOptions['schemas'];
   readonly nudges: Nudges;
-  /** Contents that lie in an object store. */
+  /** Contents that are kept in an object store. */
   readonly objects: ObjectContents;
   readonly log: Log;
 }
 
-/** The jobs of this process's store, run by its dispatcher. Failures of the store become refusals. */
+/** The jobs in this process's store, run by its dispatcher. Failures of the store become refusals. */
 export function createJobs(options: JobsOptions): Jobs {
   const { store, history, shutdown } = options;
   const detail = (key: JobKey) => found(store.jobDetail(key));

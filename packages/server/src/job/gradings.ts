@@ -1,4 +1,4 @@
-/** Everything that a caller can do with gradings. A foreign and an unknown grading look the same. */
+/** Everything that a caller can do with gradings. Another tenant's grading looks the same as an unknown one. */
 import type { FilledQueryOf, GradingCancellation, GradingDetail, GradingEvents, GradingList } from '@vouchbox/protocol';
 import type { Caller } from '../ground/caller.ts';
 import { answered } from './answered.ts';
@@ -14,13 +14,13 @@ import type { Wait } from './history.ts';
 import type { Submission } from './jobs.ts';
 
 export interface Gradings {
-  /** Checks and stores a grading; durable when it resolves. */
+  /** Checks and stores a grading. Durable when it resolves. */
   submit(caller: Caller, submission: Submission): Promise<SubmittedGrading>;
   list(caller: Caller, query: FilledQueryOf<'listGradings'>): Promise<GradingList>;
-  /** May wait for its end; the signal ends the wait early with the present state. */
+  /** May wait for the grading's end. The signal ends the wait early, with the present state. */
   detail(caller: Caller, grading_id: string, wait: Wait): Promise<GradingDetail>;
   cancel(caller: Caller, grading_id: string): Promise<GradingCancellation>;
-  /** May wait for an event after the cursor; the signal ends the wait early with an empty page. */
+  /** May wait for an event after the cursor. The signal ends the wait early, with an empty page. */
   events(caller: Caller, grading_id: string, page: Wait & { after: number; limit: number }): Promise<GradingEvents>;
 }
 

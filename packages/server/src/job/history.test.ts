@@ -15,7 +15,7 @@ const never = new AbortController().signal;
 
 const eventOf = (text: string) => JSON.parse(text) as JobEvent;
 
-/** Collects the seq of every event a follower gets until the follower ends. */
+/** Collects the seq of every event that a follower gets, until the follower ends. */
 async function followed(rig: JobRig, job_id: string, from: { after: number; signal: AbortSignal }): Promise<number[]> {
   const seen: number[] = [];
   for await (const page of rig.jobs.tail(acme, job_id, from)) seen.push(...page.map((text) => eventOf(text).seq));
@@ -23,7 +23,7 @@ async function followed(rig: JobRig, job_id: string, from: { after: number; sign
 }
 
 describe('following the history of a job', () => {
-  test('gives the stored events, then each new event once and in order, and ends after the terminal event', async () => {
+  test('gives the stored events, then every new event once and in order, and ends after the terminal event', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -50,7 +50,7 @@ describe('following the history of a job', () => {
     expect(await followed(rig, key.job_id, { after: 99, signal: never })).toEqual([]);
   });
 
-  test('ends when its signal aborts, while the job goes on', async () => {
+  test('ends when its signal aborts, and the job goes on', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     await rig.provider.running(0);
@@ -93,7 +93,7 @@ describe('following the history of a job', () => {
   });
 });
 
-test('following a job that runs at another node reads the store once for each change', async () => {
+test('a follower of a job that runs on another node reads the store once for each change', async () => {
   let [stored, reads] = [1, 0];
   const store = {
     fleet: { listen() {}, follow: () => ({ [Symbol.dispose]: () => {} }) },
@@ -117,14 +117,14 @@ test('following a job that runs at another node reads the store once for each ch
   expect(reads).toBe(3);
 });
 
-describe('answers to the calls of a program that another node may take', () => {
+describe('answers to a program’s tool calls, some of which another node may take', () => {
   const key = { tenant: 'acme', job_id: 'job' };
   const answerOf = (answer_seq: number) => ({
     ...{ answer_seq, after: answer_seq - 2, call: answer_seq },
     outcome: { result: 1 },
   });
 
-  /** Gives the answers that are stored and heard of, until `want` were given, and returns them and the cursors of all reads. */
+  /** Gives the answers that are stored or reported, until there are `want`. Returns them and the cursors of all reads. */
   async function given(want: number, act: (stored: number[], hear: (...seqs: number[]) => void) => void) {
     const nudges = createNudges();
     const [stored, reads, answered]: [number[], number[], number[]] = [[], [], []];
@@ -155,7 +155,7 @@ describe('answers to the calls of a program that another node may take', () => {
     return { answered, reads };
   }
 
-  test('are given without a read if this node heard of them', async () => {
+  test('are given without a read if other nodes reported them to this node', async () => {
     expect(await given(2, (_stored, hear) => hear(2, 4))).toEqual({ answered: [2, 4], reads: [0] });
   });
 
@@ -164,7 +164,7 @@ describe('answers to the calls of a program that another node may take', () => {
     ['one of which it did not hear', (hear: (...seqs: number[]) => void) => [hear(2), hear(6)]],
     ['one that the message does not carry', (hear: (...seqs: number[]) => void) => [hear(2), hear()]],
     ['heard of twice, with one missing', (hear: (...seqs: number[]) => void) => [hear(2), hear(2), hear(6)]],
-  ])('are read at once, and each given once: %s', async (_what, hearAll) => {
+  ])('are read at once, and each is given once: %s', async (_what, hearAll) => {
     const asked = await given(3, (stored, hear) => {
       stored.push(2, 4, 6);
       hearAll(hear);
@@ -173,7 +173,7 @@ describe('answers to the calls of a program that another node may take', () => {
   });
 });
 
-test('a follower at the node of a job hears of an answer that another node took', async () => {
+test('a follower on the node that runs a job learns about an answer that another node took', async () => {
   const nudges = createNudges();
   let listener: FleetListener = {};
   const fleet = {
@@ -193,12 +193,12 @@ test('a follower at the node of a job hears of an answer that another node took'
   expect(await ended).toMatchObject({ done: true });
 });
 
-test('a wait for the next page of a job that runs at another node follows the reports of that node', async () => {
+test('a wait for the next page of a job that runs on another node follows that node’s reports', async () => {
   const nudges = createNudges();
   let until = 0;
   const store = {
     fleet: {
-      // The other node reports an event, and only to those that follow the job.
+      // The other node reports an event only to nodes that follow the job.
       follow(topic: Topic) {
         until = 1;
         setImmediate(() => nudges.send(topic));
@@ -214,7 +214,7 @@ test('a wait for the next page of a job that runs at another node follows the re
   expect(answer.isEmpty).toBe(false);
 });
 
-test('a request to cancel a running job is shown to its followers at once, and does not end waits for the result', async () => {
+test('followers of a running job at once see a request to cancel it, and waits for the result continue', async () => {
   await using rig = await JobRig.open();
   const key = await rig.submit();
   const cell = await rig.provider.running(0);
@@ -229,7 +229,7 @@ test('a request to cancel a running job is shown to its followers at once, and d
   expect((await afterTheWait).finished_at).not.toBeNull();
 });
 
-test('only the end of a job with a large enough artifact wakes the loop that moves artifacts', async () => {
+test('the loop that moves artifacts is woken only when a job with a large enough artifact ends', async () => {
   for (const [bytes, expected] of [
     [movedBytesMin, true],
     [movedBytesMin - 1, false],
@@ -263,7 +263,7 @@ test('an end that the store refuses wakes no waiter', async () => {
 });
 
 describe('a page of the history', () => {
-  test('begins after its cursor, and has null as its next cursor after the terminal event', async () => {
+  test('begins after its cursor, and its next cursor is null after the terminal event', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -277,7 +277,7 @@ describe('a page of the history', () => {
     expect(await replay(2, 2)).toMatchObject({ events: [{ seq: 3 }, { seq: 4 }], next_cursor: 4 });
     expect(await replay(4, 2)).toMatchObject({ events: [{ seq: 5, kind: 'finished' }], next_cursor: null });
     expect(await replay(5, 2)).toEqual({ events: [], next_cursor: null });
-    // No event will follow, so the replay waits for none.
+    // No event will follow, so the replay does not wait.
     const wait = { waitSeconds: 20, signal: new AbortController().signal };
     expect(await rig.jobs.replay(acme, key.job_id, { after: 5, limit: 2, wait })).toMatchObject({ isEmpty: false });
   });

@@ -1,6 +1,6 @@
 /**
- * The one way to add to a job's past, or to follow it. Every addition is on disk before anybody is told of it. Every follower
- * asks the store, first for the history and then for new events, so none is lost, repeated or reordered.
+ * The only way to add to a job's history, or to follow it. Every addition is on disk before anybody is told about it. Every
+ * follower asks the store, first for the history and then for new events, so no event is lost, repeated or reordered.
  */
 import { isTerminal, type JobEvent } from '@vouchbox/protocol';
 import type { JsonText } from '../ground/json-text.ts';
@@ -14,31 +14,31 @@ import type { Store } from '../store/store.ts';
 import type { Nudge, Nudges, Topic } from './nudges.ts';
 import { jobNotFound, shuttingDown } from './refusals.ts';
 
-/** The store's writes to a job's history. Each also sends its nudges. They commit and answer as the store's methods do. */
+/** The store's writes to a job's history. They commit and answer like the store's own methods, and also send nudges. */
 export interface History
   extends Pick<Store, 'admit' | 'start' | 'append' | 'finish' | 'requestCancel' | 'answerToolCall'> {
   /**
-   * Pages of stored events after a cursor, then of new ones as they come. Ends after the terminal event, or when `signal`
-   * aborts. A slow consumer holds up only itself.
+   * Pages of events: first the stored events after a cursor, then new events as they come. Ends after the terminal event, or
+   * when `signal` aborts. A slow consumer holds up only itself.
    *
-   * @throws ServiceError `job_not_found` for an unknown or a foreign job.
+   * @throws ServiceError `job_not_found` for an unknown job or another tenant's job.
    */
   tail(
     key: JobKey,
     from: { readonly after: number; readonly signal: AbortSignal },
   ): AsyncGenerator<readonly JsonText<JobEvent>[]>;
-  /** The answers to a program's calls of tools, in the order in which they were stored, each once, until `signal` aborts. */
+  /** The answers to a program's tool calls, each once and in the order in which they were stored, until `signal` aborts. */
   toolAnswers(key: JobKey, signal: AbortSignal): AsyncGenerator<readonly GivenAnswer[]>;
-  /** Resolves once the job is terminal or `signal` aborts, and at once if there is no such job. */
+  /** Resolves once the job is terminal or `signal` aborts. Resolves at once if there is no such job. */
   ended(key: JobKey, signal: AbortSignal): Promise<void>;
 }
 
 /**
- * How often a follower looks at the store, if other nodes may change the job. They report each change, but a report may be lost.
+ * How often a follower looks at the store if other nodes may change the job. They report each change, but reports may be lost.
  */
 const lookMilliseconds = 2000;
 
-/** The history of all jobs. `ownNudges` stay in this process: the store tells other nodes of added events and of answers. */
+/** The history of all jobs. `ownNudges` stay in this process: the store itself tells other nodes about events and answers. */
 export function createHistory(store: Store, nudges: Nudges, ownNudges: Pick<Nudges, 'send'> = nudges): History {
   const changed = (key: JobKey) => nudges.send(`events ${key.job_id}`);
   const ended = (key: JobKey) => {
@@ -85,7 +85,7 @@ export function createHistory(store: Store, nudges: Nudges, ownNudges: Pick<Nudg
       const isFollowed = nudges.isAwaited(`events ${input.job_id}`);
       const result = await store.answerToolCall({ ...input, isFollowed });
       if (result.kind !== 'taken') return result;
-      // The program gets the answer first, because the program waits for it.
+      // The program gets the answer first, because the program is waiting for it.
       taken.get(input.job_id)?.push(result);
       ownNudges.send(`answers ${input.job_id}`);
       ownNudges.send(`events ${input.job_id}`);
@@ -110,13 +110,13 @@ async function readPage(store: Store, key: JobKey, page: { after: number; limit:
   return found;
 }
 
-/** The most events in one page of a follower. Many may follow at once, and each holds a page until it is sent. */
+/** The most events in a follower's page. There may be many followers, and each holds its page in memory until it is sent. */
 const followLimit = 64;
 
 async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: number }) {
   let { after } = from;
   while (!signal.aborted) {
-    // The nudge is registered before the page is read, so that an event that is added meanwhile is not missed.
+    // The nudge is registered before the page is read, so that an event added during the read is not missed.
     const topic: Topic = `events ${key.job_id}`;
     using nudge = nudges.next(topic, signal);
     const { events, complete } = await readPage(store, key, { after, limit: followLimit });
@@ -126,7 +126,7 @@ async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: 
       yield events.map(eventText);
     }
     if (complete) return;
-    // A page that is not full is the last for now: each later event nudges, even if another node stores the event.
+    // A page that is not full is the last for now. Each later event sends a nudge, even if another node stores the event.
     if (events.length < followLimit) await arrival(store, nudge, store.isUnderWay(key) ? null : topic);
   }
 }
@@ -140,7 +140,7 @@ function takenAnswers({ fleet }: Store, ownNudges: Pick<Nudges, 'send'>): TakenA
     heard(topics, added) {
       for (const [job_id, own] of taken) {
         if (topics !== null && !topics.includes(`answers ${job_id}`)) continue;
-        // An answer that the message does not carry is read, and so are those before it that nobody has got yet.
+        // If the message does not carry its answer, that answer is read, together with all earlier ones not given yet.
         if (added.length === 0) own.length = 0;
         for (const { answer } of added) if (answer !== undefined) own.push(answer);
         ownNudges.send(`events ${job_id}`);
@@ -150,7 +150,7 @@ function takenAnswers({ fleet }: Store, ownNudges: Pick<Nudges, 'send'>): TakenA
   return taken;
 }
 
-/** The answers to calls. They are read only if another node may have taken an answer that this process missed. */
+/** The answers to calls. The store is read only if another node may have taken an answer that this process missed. */
 async function* answersOf({ store, nudges, key, signal, taken }: Follow & { readonly taken: TakenAnswers }) {
   const own: GivenAnswer[] = [];
   let after = 0;
@@ -165,7 +165,7 @@ async function* answersOf({ store, nudges, key, signal, taken }: Follow & { read
       const answers = isRead ? await store.toolAnswers({ ...key, after }) : known;
       after = answers.at(-1)?.answer_seq ?? after;
       if (answers.length > 0 && !signal.aborted) yield answers;
-      // An answer that came meanwhile has already sent a nudge.
+      // If an answer came meanwhile, its nudge has already arrived.
       await arrival(store, nudge, topic);
     }
   } finally {
@@ -173,7 +173,7 @@ async function* answersOf({ store, nudges, key, signal, taken }: Follow & { read
   }
 }
 
-/** Waits for the end. The nudge comes once the end is stored, so a store of one process need not be read again. */
+/** Waits for the end. The nudge comes once the end is stored, so a store with a single process need not be read again. */
 async function waitForEnd({ store, nudges, key, signal }: Follow): Promise<void> {
   for (;;) {
     const topic: Topic = `end ${key.job_id}`;
@@ -190,13 +190,13 @@ async function waitForEnd({ store, nudges, key, signal }: Follow): Promise<void>
   }
 }
 
-/** How long a caller waits: at most until the signal aborts, which it does when the client is gone. */
+/** How long a caller waits. The signal ends the wait early: it aborts when the client is gone. */
 export interface Wait {
   readonly waitSeconds: number;
   readonly signal: AbortSignal;
 }
 
-/** What is awaited. Without a wait, it is read once. */
+/** The awaited change, and how to read it. If the caller does not wait, it is read once. */
 interface Awaited {
   readonly topic: Topic;
   readonly wait: Wait | undefined;
@@ -204,7 +204,7 @@ interface Awaited {
   readonly store: Pick<Store, 'fleet'>;
   /** Aborts when the service stops. */
   readonly shutdown: AbortSignal;
-  /** Whether this process makes every change that is awaited. Default: other nodes may make some. */
+  /** Whether this process makes every awaited change. By default, other nodes may make some. */
   readonly isOwn?: () => boolean;
 }
 
@@ -217,7 +217,7 @@ export async function readUntil<Answer>(
   if (wait === undefined || wait.waitSeconds === 0) return await read();
   using deadline = new Deadline(Math.ceil(wait.waitSeconds * 1000), [wait.signal, shutdown]);
   for (;;) {
-    // The nudge is registered before the read, so that a change meanwhile is not missed.
+    // The nudge is registered before the read, so that a change during the read is not missed.
     using nudge = nudges.next(topic, deadline.signal);
     const answer = await read();
     if (isEnough(answer) || deadline.signal.aborted) return answer;
@@ -225,7 +225,7 @@ export async function readUntil<Answer>(
   }
 }
 
-/** Throws if the caller or the service ended a wait before its time. @throws ServiceError `shutting_down` */
+/** Throws if the caller or the service ended a wait early. @throws ServiceError `shutting_down` */
 export function refuseInterrupted(
   { waitSeconds, signal }: Wait,
   { shutdown }: { readonly shutdown: AbortSignal },
@@ -236,8 +236,8 @@ export function refuseInterrupted(
 }
 
 /**
- * Waits for the nudge, but not for long if it may come from another node. Messages of another node about the topic
- * arrive too, unless the topic is null, which means that only this process makes the change.
+ * Waits for the nudge, but only briefly if it may come from another node. Messages from other nodes about the topic
+ * arrive, too. A null topic means that only this process makes the change; then there are no such messages.
  */
 async function arrival({ fleet }: Pick<Store, 'fleet'>, { arrived }: Nudge, topic: Topic | null): Promise<void> {
   if (!fleet) return await arrived;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createNudges } from './nudges.ts';
 
-test('a nudge wakes every waiter of its topic, and no other', async () => {
+test('a nudge wakes every waiter for its topic, and no other waiter', async () => {
   const nudges = createNudges();
   using first = nudges.next('events a');
   using second = nudges.next('events a');
@@ -22,7 +22,7 @@ test('a waiter gets only nudges sent after it registered, and a nudge is kept un
   await expect(nudge.arrived).resolves.toBeUndefined();
 });
 
-test('an aborted waiter wakes too, whether it is aborted before or after it registers', async () => {
+test('an aborted waiter also wakes, whether it is aborted before or after it registers', async () => {
   const nudges = createNudges();
   await expect(nudges.next('queue', AbortSignal.abort()).arrived).resolves.toBeUndefined();
   const controller = new AbortController();

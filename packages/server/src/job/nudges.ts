@@ -1,15 +1,15 @@
 /**
  * Wakes code that waits for a change in the store. A nudge carries no data: the code that is woken asks the store.
- * Register before reading, then wait; in the other order a change between reading and waiting is missed.
+ * Register first, then read, then wait. Otherwise a change between the reading and the waiting is missed.
  */
 import type { RequestedSpec } from '@vouchbox/protocol';
 
 /**
  * The topics that can change: the queue or the outbox as a whole, the events of one job, the end of one job or one grading, or
  * a request to cancel a job. `gradings` comes once some grading has more to do, and `grading …` once something happened in that
- * grading. `answers …` comes once a call of a tool of that job was answered. `promises` comes once a job was accepted with a
+ * grading. `answers …` comes once a tool call of that job was answered. `promises` comes once a job was accepted with a
  * promise, and `promise …` once that promise is signed. `log` comes once a signed statement waits for its place in the log.
- * `contents` comes once a row has a content that can be moved to the object store, and `objects` once that store answers again.
+ * `contents` comes once a row has content that can be moved to the object store, and `objects` once that store answers again.
  */
 export type Topic =
   | 'queue'
@@ -26,15 +26,15 @@ export type Topic =
   | `stop ${string}`
   | `answers ${string}`;
 
-/** What a nudge is about, which decides which of several nodes is woken. */
+/** What a nudge is about. This decides which of several nodes is woken. */
 export interface About {
-  /** The queued job: a node that can run it is woken. */
+  /** The queued job. A node that can run the job is woken. */
   readonly spec?: RequestedSpec;
   /** The node that runs the job. */
   readonly node?: number | null;
 }
 
-/** The next nudge of a topic. Dispose it when it is no longer waited for. */
+/** The next nudge for a topic. Dispose it when nothing waits for it any longer. */
 export interface Nudge extends Disposable {
   /** Resolves once the nudge comes or the signal aborts; never rejects. */
   readonly arrived: Promise<void>;
@@ -47,7 +47,7 @@ export interface Nudges {
   isAwaited(topic: Topic): boolean;
   /** Wakes everyone who is registered now. */
   send(topic: Topic, about?: About): void;
-  /** Wakes everyone, whatever they wait for. */
+  /** Wakes every waiter, whatever its topic is. */
   sendAll(): void;
 }
 

@@ -1,4 +1,4 @@
-/** Contents of jobs in an object store, under names that follow from the contents. */
+/** Contents of jobs that are kept in an object store, under names that follow from the contents. */
 import { subtle } from 'node:crypto';
 import { sha256Hex } from '@vouchbox/evidence';
 import { Turns } from '../ground/waiting/turns.ts';
@@ -6,10 +6,10 @@ import { ObjectError, type ObjectErrorCode, type ObjectStore } from '../objects/
 import type { StoredObject } from '../store/records/rows.ts';
 import type { Log } from '../telemetry/log/log.ts';
 
-/** The most reads at once: each holds an object of at most 16 MiB until its reader has taken it. */
+/** The most reads at once. Each holds an object of at most 16 MiB in memory until its reader has taken it. */
 const readsMax = 8;
 
-/** How often objects that are needed were found missing or damaged since the start. */
+/** How often a needed object was found missing or damaged since the start. */
 export type ObjectProblems = Readonly<Record<Extract<ObjectErrorCode, 'missing' | 'damaged'>, number>>;
 
 export interface ObjectContents {
@@ -20,7 +20,7 @@ export interface ObjectContents {
    * @throws ObjectError `damaged` if the digests differ; `refused` without a store; and whatever the store throws
    */
   read(object: StoredObject): Promise<Uint8Array>;
-  /** Checks that an object is there and has its recorded length. Throws as `read` does; the digest is not computed. */
+  /** Checks that an object exists and has its recorded length, but not its digest. Throws as `read` does. */
   check(object: StoredObject): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export function createObjectContents(
 ): ObjectContents {
   const problems = { missing: 0, damaged: 0 };
   const turns = new Turns(readsMax);
-  /** Does work with the store, and names a problem for the operator. The caller learns less. */
+  /** Does work with the object store, and tells the operator about a problem in more detail than the caller. */
   const named = async <T>(object: StoredObject, work: (store: NonNullable<typeof objects>) => Promise<T>) => {
     try {
       if (objects === null) throw new ObjectError('refused', 'no object store is set, and an object is needed');
@@ -54,21 +54,21 @@ export function createObjectContents(
 }
 
 /**
- * The key of an object: its tenant, digested because a bucket may be read by others; the digest of its bytes, by which
- * anybody can check it; and its id, because no key is ever used twice.
+ * The key of an object has three parts: a digest of the tenant, because others may read the bucket; the digest of the
+ * object's bytes, with which anybody can check them; and the object's id, because no key is ever used twice.
  */
 export function objectKeyOf({ tenant, sha256, object_id }: Omit<StoredObject, 'size_bytes'>): string {
   return `${sha256Hex(tenant)}/sha256/${sha256}/${object_id}`;
 }
 
-/** All bytes of an object, which have its digest. @throws ObjectError */
+/** All bytes of an object, checked against its digest. @throws ObjectError */
 export async function readObject(objects: Pick<ObjectStore, 'get'>, object: StoredObject): Promise<Uint8Array> {
   const bytes = await objects.get(objectKeyOf(object), object.size_bytes);
   if (bytes.length !== object.size_bytes || (await digestOf(bytes)) !== object.sha256) throw notWhatWasPut(object);
   return bytes;
 }
 
-/** Lower-case hex. It is computed on another thread, because an object may have 16 MiB. */
+/** The digest in lower-case hex. It is computed on another thread, because an object may have 16 MiB. */
 export async function digestOf(bytes: Uint8Array): Promise<string> {
   return Buffer.from(await subtle.digest('SHA-256', new Uint8Array(bytes))).toString('hex');
 }

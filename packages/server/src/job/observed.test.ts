@@ -16,7 +16,7 @@ const ended = {
   finished_at: '2026-01-01T00:00:01.000Z',
 } as unknown as JobSummary;
 
-/** An observer that notes what is reported to it, and a history whose answers the test sets. */
+/** An observer that notes what it is told, and a history whose answers the test sets. */
 function rig(answers: Partial<Record<keyof History, unknown>>, summary: () => Promise<JobSummary | null>) {
   const told: [what: string, of: unknown][] = [];
   const note = (what: string) => (of: unknown) => void told.push([what, of]);
@@ -36,7 +36,7 @@ function rig(answers: Partial<Record<keyof History, unknown>>, summary: () => Pr
 const asEnded = async () => ended;
 const COMMITTED = ['committed', true];
 
-test('an accepted job is reported together with its commit; a repeated or refused submission is only a commit', async () => {
+test('an accepted job is reported as a job and a commit, and a repeated or refused submission only as a commit', async () => {
   const { language, ...job } = { ...key, language: 'bash' };
   const created = rig({ admit: { kind: 'created', job } }, asEnded);
   const input = { ...key, requested_spec: { language } };
@@ -49,13 +49,13 @@ test('an accepted job is reported together with its commit; a repeated or refuse
   }
 });
 
-test('the observer sees starts and appended events as commits, and results of the calls pass through unchanged', async () => {
+test('the observer sees starts and appended events as commits, and callers get the results unchanged', async () => {
   const { history, told } = rig({ start: false, append: true }, asEnded);
   expect([await history.start({} as never), await history.append(key, [])]).toEqual([false, true]);
   expect(told).toEqual([COMMITTED, COMMITTED]);
 });
 
-test('the end of a job is reported once with the stored outcome, whoever ended the job', async () => {
+test('the end of a job is reported once, with the stored outcome, whoever ended the job', async () => {
   const finished = rig({ finish: true }, asEnded);
   expect(await finished.history.finish(key as never)).toBe(true);
   await expect.poll(() => finished.told).toEqual([COMMITTED, ['ended', ended]]);
@@ -79,7 +79,7 @@ test.each<[string, Partial<Record<keyof History, unknown>>]>([
   expect([told, asked]).toEqual([[COMMITTED], 0]);
 });
 
-test('the end of a job is counted only if the store returns an ended job, and no caller waits for the count', async () => {
+test('a job’s end is counted only if the store returns an ended job, and no caller waits for the count', async () => {
   const notEnded = { ...ended, status: 'running', finished_at: null } as unknown as JobSummary;
   for (const summary of [
     () => Promise.reject(new Error('the store is away')),

@@ -1,6 +1,6 @@
 /**
- * Reports the events of jobs to the operator's instruments. It wraps the stages, which do not know of it. The end of a job is
- * reported as the store has it, whichever stage ended it. Canaries belong to no tenant, and are not counted.
+ * Reports the events of jobs to the operator's instruments. It wraps the stages of a job, and they do not know about it. A job's
+ * end is reported as stored, whichever stage ended the job. Canaries belong to no tenant and are not counted.
  */
 import { CANARY_TENANT } from '@vouchbox/evidence';
 import { isTerminal } from '@vouchbox/protocol';
@@ -31,7 +31,7 @@ export function observedHistory(history: History, { store, observer, log }: Obse
     if (job === null || !isTerminal(job.status) || job.finished_at === null) return;
     observer.jobEnded({ ...job, status: job.status, finished_at: job.finished_at });
   };
-  // Nothing waits for this: counting must not delay a job.
+  // Nothing waits for this, because counting must not delay a job.
   const tellEnd = (key: JobKey) =>
     void ended(key).catch((error: unknown) => log.debug({ err: error, job_id: key.job_id }, 'an end was not counted'));
   return {
@@ -60,7 +60,7 @@ export function observedHistory(history: History, { store, observer, log }: Obse
   };
 }
 
-/** A history whose starts and ends are counted as they are stored, without a question to the store. */
+/** A history that counts starts and ends as they are stored, without asking the store. */
 export function countedHistory(history: History, hour: Pick<LastHour, 'started' | 'ended'>): History {
   return {
     ...history,
@@ -87,7 +87,7 @@ export function countedHistory(history: History, hour: Pick<LastHour, 'started' 
   };
 }
 
-/** The same cells, but an observer learns how long it took to prepare each cell, and whether the cell became ready. */
+/** The same cells, with an observer that learns how long each preparation took and whether the cell became ready. */
 export function observedCells(cells: Cells, observer: Observer): Cells {
   return {
     isReady: () => cells.isReady(),

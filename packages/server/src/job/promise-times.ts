@@ -1,10 +1,10 @@
 /**
- * Two times of a promise: when the log must answer for a job, and when a statement is due that the job still waits. The
- * second time is so early that a head can contain the statement at the first time.
+ * The two times in a promise: when the log must answer for a job, and the earlier time when a statement is due if the job
+ * still waits. The time between them is long enough for a head to contain that statement.
  */
 import type { PromiseTimes } from '../store/records/inputs.ts';
 
-/** The longest lead. To sign a statement and have it in a head takes about two seconds; a failover of the signer takes longer. */
+/** The longest lead. It takes about two seconds until a statement is signed and in a head; a failover takes longer. */
 const leadMillisecondsMax = 30_000;
 
 export function promiseTimes(from: number, seconds: number): PromiseTimes {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { noticeReturn } from './notice-return.ts';
 import { ObjectError, type ObjectErrorCode, type ObjectStore } from './object-store.ts';
 
-/** A store that fails with the code, or works for null. */
+/** A store that fails with the given code, or works if the code is null. */
 function openScripted(state: { code: ObjectErrorCode | null }): ObjectStore {
   const answer = async () => {
     if (state.code !== null) throw new ObjectError(state.code, 'scripted');

@@ -1,4 +1,4 @@
-/** Notices when an object store answers again, for all its users. */
+/** Notices, on behalf of all its users, when an object store answers again. */
 import { ObjectError, type ObjectStore } from './object-store.ts';
 
 /** Wraps the store. `onReturn` is called once a request succeeds after one or more requests that failed. */
@@ -27,7 +27,7 @@ export function noticeReturn(objects: ObjectStore, onReturn: () => void): Object
   };
 }
 
-/** Whether an error says that the store itself does not work. If an object is missing or damaged, the store does work. */
+/** Whether an error says that the store itself does not work. A store with a missing or damaged object still works. */
 function saysGone(error: unknown): boolean {
   return error instanceof ObjectError && (error.code === 'unreachable' || error.code === 'refused');
 }

@@ -1,15 +1,15 @@
-/** A store for bytes outside of the database: the service's needs, and the reasons why it may fail. */
+/** A store for bytes outside the database: what the service needs from it, and the ways in which it may fail. */
 
 export interface ObjectStore {
-  /** Its name for operators: scheme, host, bucket and prefix, and no secret. */
+  /** The name shown to operators: scheme, host, bucket and prefix, without a secret. */
   readonly name: string;
-  /** Puts bytes under a key, and replaces an object with that key. */
+  /** Puts bytes under a key; an object that already has the key is replaced. */
   put(key: string, bytes: Uint8Array): Promise<void>;
-  /** All bytes of an object. Fails as `damaged` if it has more than `bytesMax`, without reading them. */
+  /** All bytes of an object. If they are more than `bytesMax`, they are not all read, and the call fails as `damaged`. */
   get(key: string, bytesMax: number): Promise<Uint8Array>;
   /** How many bytes an object has. */
   size(key: string): Promise<number>;
-  /** Removes an object; succeeds also if there is none. */
+  /** Removes an object; succeeds even if there is none. */
   remove(key: string): Promise<void>;
   /** Checks whether the store can be used now. Rejects with the reason if it cannot. */
   check(): Promise<void>;
@@ -18,7 +18,7 @@ export interface ObjectStore {
 /**
  * - `unreachable`: it gave no answer, or says that it cannot work now; the same request may succeed later
  * - `refused`: it does not accept the request: the address, the credentials or the rights are wrong
- * - `missing`: it has no object of this key
+ * - `missing`: it has no object with this key
  * - `damaged`: the bytes of an object differ from the bytes that were put
  */
 export type ObjectErrorCode = 'unreachable' | 'refused' | 'missing' | 'damaged';

@@ -17,7 +17,7 @@ describe.skipIf(!hasObjectServer())('a real S3-compatible server', () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  test('an object that was put is read back to the byte, and is gone once it is removed', async () => {
+  test('an object that was put is read back byte for byte, and is gone once it is removed', async () => {
     await objects.put('a/sha256/1', CONTENT);
     expect(CONTENT.equals(await objects.get('a/sha256/1', CONTENT.length))).toBe(true);
     expect(await objects.size('a/sha256/1')).toBe(CONTENT.length);
@@ -39,7 +39,7 @@ describe.skipIf(!hasObjectServer())('a real S3-compatible server', () => {
     await expect(elsewhere.get('a', 10)).rejects.toMatchObject({ code: 'refused' });
   });
 
-  test('wrong credentials are refused, and the reason has no secret', async () => {
+  test('wrong credentials are refused with a reason that contains no secret', async () => {
     const others = openS3({ ...place, secretKey: 'not the secret' });
     const error: Error = await others.put('a', CONTENT).then(
       () => expect.unreachable(),

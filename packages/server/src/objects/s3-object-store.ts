@@ -1,4 +1,4 @@
-/** An object store behind the S3 protocol, by path: `https://HOST/BUCKET/PREFIX/KEY`. */
+/** An object store that speaks the S3 protocol, with path-style addresses: `https://HOST/BUCKET/PREFIX/KEY`. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { ObjectError, type ObjectStore } from './object-store.ts';
 import { askS3, type S3Answer, type S3Place, type S3Request } from './s3-requests.ts';
@@ -8,7 +8,7 @@ const transferMilliseconds = 30_000;
 const briefMilliseconds = 10_000;
 /** Pauses before the second and the third try of an operation. A later try may succeed. */
 const pausesMilliseconds = [200, 1000];
-/** The most bytes of an answer that contains no object. It may contain an error in XML. */
+/** The most bytes of an answer without an object. Such an answer may contain an error in XML. */
 const errorBytesMax = 64 * 1024;
 
 export function openS3(place: S3Place): ObjectStore {
@@ -60,7 +60,7 @@ function bucketOf({ url }: S3Place): string {
   return `${origin}/${pathname.split('/')[1] ?? ''}`;
 }
 
-/** Sends a request up to three times. Each can be repeated: a put writes the same bytes, and nothing else uses its key. */
+/** Sends a request up to three times. Any request may be repeated: a put writes the same bytes, and nothing else uses its key. */
 async function askOften(place: S3Place, request: S3Request): Promise<S3Answer> {
   for (const milliseconds of pausesMilliseconds) {
     const answer = await askS3(place, request).catch((error: ObjectError) => error);

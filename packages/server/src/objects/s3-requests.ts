@@ -18,9 +18,9 @@ export interface S3Request {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
   readonly url: string;
   readonly body?: Uint8Array<ArrayBuffer>;
-  /** The most milliseconds for the whole answer. */
+  /** How many milliseconds the whole answer may take. */
   readonly milliseconds: number;
-  /** The most bytes of the body that are read. */
+  /** How many bytes of the answer's body are read at most. */
   readonly bytesMax: number;
 }
 
@@ -28,7 +28,7 @@ export interface S3Answer {
   readonly status: number;
   /** Null if the body is longer than allowed. */
   readonly body: Uint8Array | null;
-  /** The stated length of the body, also of an answer that has no body; null if none is stated. */
+  /** The length that the answer states for its body, even if it has no body; null if it states none. */
   readonly length: number | null;
 }
 
@@ -64,7 +64,7 @@ export async function askS3(place: S3Place, request: S3Request): Promise<S3Answe
   }
 }
 
-/** What is wrong, in the words of the system. The address is left out: the caller knows it. */
+/** What is wrong, in the words of the system. The address is left out, since the caller knows it. */
 function reasonOf(thrown: unknown): string {
   if (thrown instanceof Error && thrown.name === 'TimeoutError') return 'it took too long';
   const cause = thrown instanceof Error ? thrown.cause : undefined;

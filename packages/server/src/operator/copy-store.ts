@@ -1,4 +1,4 @@
-/** An operator's copy of a store to PostgreSQL. Its modules are loaded on demand, so that other commands start sooner. */
+/** Copies a store to PostgreSQL for an operator. The modules are loaded on demand, so that other commands start sooner. */
 import type { CopiedSum, CopyOptions } from '../store/copying/copy-to-postgres.ts';
 
 export type { CopyProgress } from '../store/copying/copy-to-postgres.ts';

@@ -24,7 +24,7 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true });
 });
 
-/** Credentials with a clock that the test moves, and the caller of a key as a request sees it. */
+/** Credentials with a clock that the test moves, and a way to find a key's caller as a request does. */
 function issuer() {
   let now = START;
   const rows = rememberedRows(store);
@@ -36,7 +36,7 @@ function issuer() {
 }
 
 describe('a key that is created', () => {
-  test('has every scope of its tenant if none is named', async () => {
+  test('has all its tenant’s scopes if none is named', async () => {
     const { credentials, who } = issuer();
     const { key, ...view } = await credentials.create(plain);
     expect(view).toEqual({
@@ -51,7 +51,7 @@ describe('a key that is created', () => {
     expect(await who(key)).toMatchObject({ tenant: 'acme', scopes: [...SCOPES], expires_at: null });
   });
 
-  test('has the given scopes, principal and end', async () => {
+  test('has the given scopes, principal and expiry', async () => {
     const { credentials, who } = issuer();
     const wanted = { ...plain, principal: 'ci@acme', scopes: ['jobs:read', 'jobs:submit', 'jobs:read'] };
     const { key } = await credentials.create({ ...wanted, expires_at: '2026-06-01T02:00:00+01:00' });
@@ -62,7 +62,7 @@ describe('a key that is created', () => {
     });
   });
 
-  test('ends at its time and not before', async () => {
+  test('ends at its expiry and not before', async () => {
     const { credentials, pass, who } = issuer();
     const { key } = await credentials.create({ ...plain, expires_at: '2026-06-01T00:00:10Z' });
     pass(9.999);
@@ -147,7 +147,7 @@ describe('a key that is rotated', () => {
     expect(await who(next.key)).toMatchObject({ principal: 'ci', scopes: ['jobs:read'] });
   });
 
-  test('stays valid beside the new key for the overlap, and states when it ends', async () => {
+  test('stays valid beside the new key during the overlap, and states when it ends', async () => {
     const { credentials, pass, who } = issuer();
     const old = await credentials.create(plain);
     const next = await credentials.rotate({ credential_id: old.credential_id, ...rotation, overlap_seconds: 60 });
@@ -165,7 +165,7 @@ describe('a key that is rotated', () => {
     expect(await who(key)).toHaveProperty('tenant');
   });
 
-  test('must still be valid, so no revoked, rotated or expired key can be rotated', async () => {
+  test('must still be valid: a revoked, rotated or expired key cannot be rotated', async () => {
     const { credentials, pass } = issuer();
     const revoked = await credentials.create(plain);
     await credentials.revoke(revoked);

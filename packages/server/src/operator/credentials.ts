@@ -1,6 +1,6 @@
 /**
- * An operator's actions on indexed credentials: issue, list, rotate, revoke. A secret is made here, shown once and kept only as a
- * digest. Only operators reach this code, through the command line; nothing of it is reachable over HTTP.
+ * What an operator does with indexed credentials: issue, list, rotate, revoke. A secret is made here, shown once and kept only as
+ * a digest. Only operators reach this code, through the command line. No part of it is reachable over HTTP.
  */
 import { SCOPES, type Scope } from '@vouchbox/protocol/vocabulary';
 import type { CredentialRows } from '../access/credential-rows.ts';
@@ -9,10 +9,10 @@ import { isTenantName } from '../access/tenant.ts';
 import type { CredentialRow } from '../store/records/rows.ts';
 import { OperatorError } from './operator-error.ts';
 
-/** A credential as operators see it: everything but the digest of its secret. */
+/** The parts of a credential that operators see: everything except the digest of its secret. */
 export type CredentialView = Omit<CredentialRow, 'secret_sha256'>;
 
-/** A new credential with its key, which nobody can show again. */
+/** A new credential with its key. The key cannot be shown again. */
 export interface IssuedCredential extends CredentialView {
   readonly key: string;
 }
@@ -29,25 +29,25 @@ export interface CreateRequest {
 
 export interface RotateRequest {
   readonly credential_id: string;
-  /** When the successor expires; null lets it expire when its predecessor would have expired. */
+  /** When the successor expires. Null means the time at which its predecessor would have expired. */
   readonly expires_at: string | null;
-  /** How long the predecessor stays valid beside its successor: 0 ends it, and its open requests and streams, at once. */
+  /** How long the predecessor stays valid beside its successor. With 0, it ends at once with its open requests and streams. */
   readonly overlap_seconds: number;
 }
 
 export interface Credentials {
   /** @throws OperatorError if the request cannot be granted */
   create(request: CreateRequest): Promise<IssuedCredential>;
-  /** All credentials, even ended ones, oldest first; those of every tenant if `tenant` is null. */
+  /** All credentials, even ended ones, oldest first. If `tenant` is null, those of every tenant. */
   list(request: { readonly tenant: string | null }): Promise<readonly CredentialView[]>;
   /**
-   * Replaces an old key by a new one with the same tenant, principal and scopes.
+   * Replaces an old key with a new key that has the same tenant, principal and scopes.
    *
-   * @throws OperatorError if there is no such credential or it has ended
+   * @throws OperatorError if there is no such credential, or it has already ended
    */
   rotate(request: RotateRequest): Promise<IssuedCredential>;
   /**
-   * Ends a credential now; one that has ended stays as it is.
+   * Ends a credential now. A credential that has already ended stays as it is.
    *
    * @throws OperatorError if there is no such credential
    */
@@ -56,7 +56,7 @@ export interface Credentials {
 
 type CredentialStore = Omit<CredentialRows, 'whenEnded'>;
 
-/** For how long two keys of one caller may overlap. */
+/** For how many seconds two keys of one caller may overlap. */
 export const overlapSecondsMax = 7 * 24 * 3600;
 
 const PRINCIPAL = /^[A-Za-z0-9][A-Za-z0-9._@:/+-]{0,127}$/;
@@ -134,7 +134,7 @@ function checkedPrincipal(principal: string): string {
   });
 }
 
-/** The scopes in the order of the contract, each once. */
+/** The scopes in the contract's order, each once. */
 function checkedScopes(scopes: readonly string[] | null): Scope[] {
   if (scopes === null) return [...SCOPES];
   const isKnown = (scope: string) => (SCOPES as readonly string[]).includes(scope);

@@ -14,7 +14,7 @@ function directory(name: string): string {
 }
 
 describe('the instance of a data directory', () => {
-  test('is made once, readable only to its owner, and stays the same if the directory is moved', () => {
+  test('is made once, is readable only by its owner, and stays the same if the directory is moved', () => {
     const path = directory('first');
     expect(readInstance(path)).toBeNull();
     const instance = openInstance(path);
@@ -35,7 +35,7 @@ describe('the instance of a data directory', () => {
     expect(other.id).not.toBe(original.id);
   });
 
-  test.runIf(process.geteuid?.() === 0)('is held by one service of the host at a time', () => {
+  test.runIf(process.geteuid?.() === 0)('is held by one service on the host at a time', () => {
     const path = directory('held');
     const first = openInstance(path);
     const said = `a service with the data of ${path} runs on this host already, as process ${process.pid}`;

@@ -1,7 +1,7 @@
 /**
- * Which service this is, on a host that may run several. The name of a service's control groups and of its run directory is made
- * from a file in its data directory, not from the directory's path. Two services in different mount namespaces may have data
- * directories with the same path; with one name, they would kill each other's jobs.
+ * Which service this is, on a host that may run several. A service's control groups and run directory are named after a file in
+ * its data directory, not after the directory's path. Two services in different mount namespaces may have data directories with
+ * the same path, and with the same name they would kill each other's jobs.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -13,17 +13,17 @@ import { ProcessLock } from '../store/sqlite/files/process-lock.ts';
 const FILE_NAME = 'instance-id';
 const ID = /^[0-9a-f]{32}\n$/;
 
-/** The name of a service, held on this host until it is disposed. */
+/** A service's name, held on this host until it is disposed. */
 export interface Instance extends Disposable {
   /** The text from which `instanceName` makes the name. */
   readonly id: string;
 }
 
 /**
- * Opens the instance of an existing data directory, and names it if it has no name yet.
+ * Opens the instance in an existing data directory, and names it if it has no name yet.
  *
- * @param options whether the service makes cells; only then its name is taken on this host
- * @throws StartError if its file or `/run/svc` cannot be used, or another service holds the name on this host
+ * @param options whether the service makes cells; only then is its name taken on this host
+ * @throws StartError if the instance's file or `/run/svc` cannot be used, or another service holds the name on this host
  */
 export function openInstance(dataDir: string, { makesCells = true } = {}): Instance {
   const id = readInstance(dataDir) ?? makeInstance(dataDir);
@@ -54,8 +54,8 @@ function takeName(path: string): ProcessLock | null {
 }
 
 /**
- * The instance of a data directory; null if it was never served. The inode number of the file is part of the instance,
- * so that a copy of the directory is another instance.
+ * The instance in a data directory; null if no service ever used the directory. The file's inode number is part of the
+ * instance, so that a copy of the directory is another instance.
  *
  * @throws StartError if the file is not one that `openInstance` made
  */

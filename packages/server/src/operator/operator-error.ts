@@ -1,6 +1,6 @@
-/** Why an operator's request cannot be carried out, for the person who asked. */
+/** Why an operator's request cannot be carried out, in words for the person who asked. */
 
-/** One clear line. `message` and `hint` hold no secret: both are printed. */
+/** One clear line. `message` and `hint` must contain no secret, because both are printed. */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError';
   readonly hint: string | null;

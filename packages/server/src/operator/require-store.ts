@@ -1,13 +1,13 @@
-/** Requires a store for the commands of an operator, which work on the store of a service and never make one. */
+/** Requires a store for an operator's commands. These work on a service's store, and never make one. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { databasePath, type OpenStoreOptions } from '../store/open-store.ts';
 import { OperatorError } from './operator-error.ts';
 
-/** The files that the first start of a service makes, in any version. */
+/** The files that a service's first start makes, whatever its version. */
 const MADE_BY_A_SERVICE = ['svc.db', 'instance-id', 'attestation-keys'];
 
-/** Whether a service has ever stored anything in this directory. */
+/** Whether a service has ever stored anything in the directory. */
 export function holdsData(dataDir: string): boolean {
   return MADE_BY_A_SERVICE.some((name) => existsSync(join(dataDir, name)));
 }

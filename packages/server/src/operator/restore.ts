@@ -1,6 +1,6 @@
 /**
  * Makes a data directory from a backup, for a service that was lost or moved. The new directory is filled and checked
- * beside its place, and renamed at the end, so that there is a complete data directory or none. Nothing is overwritten.
+ * beside its final place, then renamed, so that there is a complete data directory or none. Nothing is overwritten.
  */
 import {
   chmodSync,
@@ -24,19 +24,19 @@ import { StoreError } from '../store/store-error.ts';
 import { OperatorError } from './operator-error.ts';
 
 export interface RestoreOptions {
-  /** A file that `vouchbox backup` made. It is only read. */
+  /** A file that `vouchbox backup` made. The restore only reads it. */
   readonly backup: string;
-  /** A copy of the directory `attestation-keys`; null if the first start is to make a new key. */
+  /** A copy of the directory `attestation-keys`; null if the first start should make a new key. */
   readonly attestationKeys: string | null;
   /** The new data directory, as an absolute path. It must be missing or empty. */
   readonly dataDir: string;
 }
 
 /**
- * Restores a store and its signing keys. It opens the backup as a service opens its store, upgrades it if an older version wrote
- * it, and recomputes every chain and every receipt. Durable when it resolves. `hasLog` says whether the restore closed a log.
+ * Restores a store and its signing keys. The backup is opened like a service's store, upgraded if an older version wrote it, and
+ * every chain and receipt is recomputed. Durable when it resolves. `hasLog` says whether the restore closed a log.
  *
- * @throws OperatorError in one clear line; nothing of the attempt is then left
+ * @throws OperatorError, with one clear line. Nothing of the attempt is then left
  */
 export async function restore({ backup, attestationKeys, dataDir }: RestoreOptions): Promise<{ hasLog: boolean }> {
   await orOperatorError(async () => {
@@ -51,7 +51,7 @@ export async function restore({ backup, attestationKeys, dataDir }: RestoreOptio
       const hasLog = await checkStore(prepared, backup);
       if (attestationKeys !== null) copyKeys(attestationKeys, prepared);
       syncDirectory(prepared);
-      // Fails if a file was put there meanwhile: rename(2) replaces only empty directories.
+      // Fails if a file was put there meanwhile, because rename(2) replaces only empty directories.
       renameSync(prepared, dataDir);
       syncDirectory(dirname(dataDir));
       return { hasLog };
@@ -80,18 +80,18 @@ function refuseUnlessBackup(backup: string): void {
   }
 }
 
-/** Makes an empty directory, after removing what an earlier try left in its place. */
+/** Makes an empty directory, after removing what an earlier attempt left in its place. */
 function makeEmpty(directory: string): void {
   rmSync(directory, { recursive: true, force: true });
   makeDirectories(dirname(directory), 0o700);
   mkdirSync(directory, { mode: 0o700 });
 }
 
-/** Opens the store as a service does, so that the next start accepts what this check accepts. True if it closed a log. */
+/** Opens the store like a service, so that the next start accepts what this check accepts. True if it closed a log. */
 async function checkStore(dataDir: string, backup: string): Promise<boolean> {
   try {
     await using store = await openStore({ dataDir, check: 'full' });
-    // The copy lacks the log's entries since the backup, so the next head of the copy's log would be a fork.
+    // The copy lacks entries that were logged after the backup, so the next head of the copy's log would be a fork.
     return await store.closeLog();
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
@@ -100,7 +100,7 @@ async function checkStore(dataDir: string, backup: string): Promise<boolean> {
   }
 }
 
-/** Copies the private key, if there is one, and every public key, and reads the keys as a service does. */
+/** Copies every public key and, if there is one, the private key. Then reads the keys like a service. */
 function copyKeys(source: string, dataDir: string): void {
   const from = keyPathsIn(source);
   const to = keyPaths(dataDir);
@@ -122,7 +122,7 @@ function copyDurably(source: string, target: string): void {
   syncFile(target);
 }
 
-/** Turns errors of the file system and of the keys into one line. */
+/** Turns errors about files and keys into one line. */
 async function orOperatorError<Answer>(work: () => Promise<Answer>): Promise<Answer> {
   try {
     return await work();

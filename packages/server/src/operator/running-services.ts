@@ -1,6 +1,6 @@
 /**
- * The services that run on this host, for their operator's commands. Each records where its data is, in a place that only its own
- * user may write to. It counts as running while it answers on its operator's socket.
+ * The services that run on this host, for their operator's commands. Each service records where its data is, in a place that only
+ * its own user may write to. A service counts as running while it answers on its operator's socket.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ export type RunningService = Pick<Config, 'dataDir' | 'databaseUrl' | 'runtimePa
 
 const ENTRY = /^(svc-[0-9a-f]{12})\.json$/;
 
-/** Records that this service runs, if its data has a name; disposing removes the record. @throws StartError */
+/** Records that this service runs, if its data has a name. Disposing it removes the record. @throws StartError */
 export function announceService({ dataDir, databaseUrl, runtimePacksDir }: RunningService): Disposable {
   const directory = announcements();
   const instance = readInstance(dataDir);
@@ -30,10 +30,10 @@ export function announceService({ dataDir, databaseUrl, runtimePacksDir }: Runni
 }
 
 /**
- * The services that run here and that this user may administer. A record of a killed service, or of a service
- * elsewhere, does not count.
+ * The services that run here and that this user may administer. Records of killed services or of services elsewhere do
+ * not count.
  *
- * @throws StartError if the directory of the records cannot be made, or somebody else made it
+ * @throws StartError if the directory for the records cannot be made, or somebody else made it
  */
 export async function runningServices(): Promise<readonly RunningService[]> {
   const directory = announcements();
@@ -48,7 +48,7 @@ async function runningService(directory: string, name: string): Promise<RunningS
   try {
     const service = JSON.parse(readFileSync(join(directory, name), 'utf8')) as RunningService;
     const instance = readInstance(service.dataDir);
-    // In another mount namespace the same path leads to the data of another service.
+    // In another mount namespace, the same path leads to another service's data.
     if (instance === null || instanceName(instance) !== expected) return null;
     return (await isServed(service.dataDir)) ? service : null;
   } catch {
@@ -56,7 +56,7 @@ async function runningService(directory: string, name: string): Promise<RunningS
   }
 }
 
-/** The directory of the records. @throws StartError if it cannot be made, or somebody else made it before */
+/** The directory for the records. @throws StartError if it cannot be made, or somebody else has already made it */
 function announcements(): string {
   const user = process.geteuid?.() ?? 0;
   return user === 0 ? runDirectory() : runDirectoryOfUser(user);

@@ -1,6 +1,6 @@
 /**
- * One attested job from the store of a stopped service, for an operator who passes its evidence on. The stored bytes are checked
- * as the service checks them before it serves them, so tampered data is not exported either.
+ * One attested job from the store of a stopped service, for an operator who passes on its evidence. The stored bytes are checked
+ * just as the service checks them before serving them, so tampered data is not exported.
  */
 import { CANARY_TENANT, canaryNamedIn, type ExportSource } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
@@ -28,29 +28,29 @@ import { StoreError } from '../store/store-error.ts';
 import { OperatorError } from './operator-error.ts';
 import { requireStore } from './require-store.ts';
 
-/** Everything known about an attested job. */
+/** Everything that is known about an attested job. */
 export interface StoredJob extends Omit<ExportSource, 'blobs'> {
   readonly artifacts: readonly StoredArtifact[];
 }
 
-/** What can be read of a job while the store is open. */
+/** What can be read about a job while the store is open. */
 export interface OpenStoredJob {
   readonly job: StoredJob;
-  /** A file that the job names, by its `sha256:…`, piece by piece, at most 64 MiB; null if it is not stored any more. */
+  /** The pieces of a file that the job names, given by its `sha256:…`. At most 64 MiB; null if it is no longer stored. */
   readonly blob: (name: string) => Promise<AsyncIterable<Uint8Array> | null>;
   /** The proof that the log has the job. @throws OperatorError if the log lacks the job */
   readonly logProof: () => Promise<Uint8Array>;
-  /** The signed promise of the job. @throws OperatorError if the job has none */
+  /** The job's signed promise. @throws OperatorError if the job has none */
   readonly promise: () => Promise<Uint8Array>;
-  /** The envelope of the job's canary. @throws OperatorError if the job names no canary, or the canary is not kept */
+  /** The envelope of the job's canary. @throws OperatorError if the job names no canary, or the canary is no longer kept */
   readonly canary: () => Promise<Uint8Array>;
 }
 
 /**
- * Reads a job, and keeps the store open for as long as it is used. Contents in an object store are read from there, if one is
- * set.
+ * Reads a job, and keeps the store open while the job is used. If an object store is set, contents that are in it are read from
+ * there.
  *
- * @throws OperatorError in one clear line if the store cannot be read, or has no such job or no attestation of it
+ * @throws OperatorError, with one clear line, if the store cannot be read, or lacks the job or the job's attestation
  */
 export async function withStoredJob<Result>(
   key: JobKey,
@@ -77,7 +77,7 @@ export async function withStoredJob<Result>(
   }
 }
 
-/** The answer that the service would give, with its refusals as errors for an operator. */
+/** The answer that the service would give. Its refusals become errors for an operator. */
 async function answeredOf({ job_id }: JobKey, ask: () => Promise<ExactBytes>): Promise<Uint8Array> {
   try {
     return (await ask()).bytes;
@@ -100,7 +100,7 @@ async function storedCanary({ job_id, envelope }: StoredJob, store: Store): Prom
   const named = predicate === null ? null : canaryNamedIn(predicate);
   const key = { tenant: CANARY_TENANT, job_id: named?.jobId ?? '' };
   const stored = named === null ? null : await store.attestation({ key, part: 'envelope' });
-  // The verifier of the evidence checks the canary's signature together with the signature of the job.
+  // Whoever verifies the evidence checks the canary's signature together with the job's signature.
   if (stored?.row.envelope_sha256 === named?.sha256 && stored?.isIntact) return stored.envelope;
   throw new OperatorError(`the job ${job_id} names no canary that is still kept`);
 }
@@ -170,7 +170,7 @@ async function readJob(key: JobKey, { store, objects, dataDir }: Sources): Promi
   };
 }
 
-/** The result of a job; null if it is not the one that was signed. */
+/** A job's result; null if it is not the result that was signed. */
 async function resultOf(
   { result_artifact, object, row }: StoredAttestation,
   { store, objects }: Omit<Sources, 'dataDir'>,

@@ -18,7 +18,7 @@ function refusal(environment: Record<string, string>, flags: Record<string, stri
 }
 
 describe('the configuration of a service', () => {
-  test('the documented budgets apply if nothing is set', { tags: ['Limits-27', 'Limits-28'] }, () => {
+  test('has the documented budgets if nothing is set', { tags: ['Limits-27', 'Limits-28'] }, () => {
     const config = loadConfig({ SERVICE_CONCURRENCY: '2' });
     expect(config).toMatchObject({
       host: '127.0.0.1',
@@ -78,7 +78,7 @@ describe('the configuration of a service', () => {
     });
   });
 
-  test('origins are normalized as browsers spell them', () => {
+  test('normalizes origins to the spelling that browsers use', () => {
     const text = 'https://App.example.com, http://localhost:3000,';
     expect(loadConfig({ SERVICE_ALLOWED_ORIGINS: text }).allowedOrigins).toEqual([
       'https://app.example.com',
@@ -96,7 +96,7 @@ describe('the configuration of a service', () => {
     },
   );
 
-  test('a service has all roles, or each listed role once', () => {
+  test('gives a service all roles, or each listed role once', () => {
     expect(loadConfig({}).roles).toEqual(['api', 'executor', 'signer']);
     expect(loadConfig({ SERVICE_ROLES: 'signer, api,api,' }).roles).toEqual(['api', 'signer']);
   });
@@ -122,7 +122,7 @@ describe('the configuration of a service', () => {
     expect(refusal({ SERVICE___proto__: '80' }).message).toBe('SERVICE___proto__ is not a setting');
   });
 
-  test('a wrong value is refused under the name by which it was given, the flag or the setting', () => {
+  test('a refused value is named as it was given, by its flag or by its setting', () => {
     expect(refusal({}, { port: 'abc' }).message).toMatch(/^--port does not take "abc": /);
     expect(refusal({ SERVICE_PORT: 'abc' }).message).toMatch(/^SERVICE_PORT does not take "abc": /);
   });
@@ -141,7 +141,7 @@ describe('the configuration of a service', () => {
     },
   );
 
-  test('a value outside a fixed set is refused, and the message lists the set', () => {
+  test('a value that is not in a fixed set is refused, and the message lists the set', () => {
     expect(refusal({ SERVICE_PROVIDER: 'docker' }).message).toBe(
       'SERVICE_PROVIDER does not take "docker": it takes one of auto, gvisor, namespace, subprocess',
     );
@@ -209,14 +209,14 @@ describe('the configuration of a service', () => {
     expect(refusal({ SERVICE_OTLP_ENDPOINT: 'localhost:4318' }).message).toContain('SERVICE_OTLP_ENDPOINT');
   });
 
-  test('no job may ask for more memory than all jobs together may have', () => {
+  test('no job may request more memory than all jobs together may have', () => {
     expect(loadConfig({ SERVICE_CONCURRENT_MEM_MB_MAX: '512' }).ceilings.mem_mb).toBe(512);
     expect(refusal({ SERVICE_CONCURRENT_MEM_MB_MAX: '512', SERVICE_CEILING_MEM_MB: '513' }).message).toContain(
       'SERVICE_CEILING_MEM_MB',
     );
   });
 
-  test('every setting has a description, a flag and a sentence on its values', () => {
+  test('every setting has a description, a flag and a sentence about its values', () => {
     for (const setting of SETTINGS) {
       expect(setting.description).not.toBe('');
       expect(setting.allowed).not.toContain('undefined');

@@ -1,7 +1,7 @@
 /**
- * The settings of one process, read once at its start. Only this file reads the environment. Each setting is a
- * `SERVICE_*` variable and a flag of `vouchbox serve` with the same meaning; the flag wins. A setting that is unknown or out
- * of bounds stops the start.
+ * The settings of one process, read once when it starts. Only this file reads the environment. Each setting is a
+ * `SERVICE_*` variable and a flag of `vouchbox serve` with the same meaning. If both are given, the flag wins. If a setting
+ * is unknown or out of bounds, the start fails.
  */
 import { availableParallelism, totalmem } from 'node:os';
 import { resolve } from 'node:path';
@@ -28,12 +28,12 @@ import {
 export interface JwtConfig {
   readonly issuer: string;
   readonly audience: string;
-  /** Where the issuer's keys are: an absolute path, or an https address. */
+  /** Where the issuer's keys are, as an absolute path or an https address. */
   readonly jwks: string;
   readonly tenantClaim: string;
 }
 
-/** The settings of one process, parsed: every value is within its bounds. */
+/** The parsed settings of one process. Every value is within its bounds. */
 export interface Config extends LoadBounds {
   readonly host: string;
   readonly port: number;
@@ -41,13 +41,13 @@ export interface Config extends LoadBounds {
   readonly dataDir: string;
   readonly databaseUrl: string | null;
   readonly storeCheck: SettingValues['SERVICE_STORE_CHECK'];
-  /** The roles of this node: at least one, and all of them in a service that is alone. */
+  /** This node's roles: at least one, and all of them in a service that is alone. */
   readonly roles: readonly NodeRole[];
   readonly provider: SettingValues['SERVICE_PROVIDER'];
   readonly namespaceLauncher: SettingValues['SERVICE_NAMESPACE_LAUNCHER'];
   readonly gvisorStarter: SettingValues['SERVICE_GVISOR_STARTER'];
   readonly loopback: SettingValues['SERVICE_LOOPBACK'];
-  /** An absolute path; null means the directory of packs in the data directory. */
+  /** An absolute path. Null means the packs directory inside the data directory. */
   readonly runtimePacksDir: string | null;
   readonly legacyKeys: readonly LegacyKey[];
   /** The origins whose pages may open streams, in lower case as browsers spell them. */
@@ -55,33 +55,33 @@ export interface Config extends LoadBounds {
   /** Null if no access tokens are accepted. */
   readonly jwt: JwtConfig | null;
   readonly metricsToken: string | null;
-  /** The address that traces are posted to; null if no traces are made. */
+  /** The address to which traces are posted; null if no traces are made. */
   readonly tracesUrl: string | null;
   readonly attestationMode: SettingValues['SERVICE_ATTESTATION_MODE'];
   readonly logCounter: SettingValues['SERVICE_LOG_COUNTER'];
   readonly canaries: SettingValues['SERVICE_CANARIES'];
-  /** The host after which the log is named; null if no log is kept. */
+  /** The host in the log's name; null if no log is kept. */
   readonly logHost: string | null;
   /** The path of the file that names the log's witnesses; null if the log has none. */
   readonly logWitnesses: string | null;
-  /** Whether every job gets a promise, or only jobs that ask; and in how many seconds the log answers. Null if no log is kept. */
+  /** Whether all jobs get promises or only those that ask, and within how many seconds the log answers. Null without a log. */
   readonly promises: { readonly forAll: boolean; readonly seconds: number } | null;
   readonly links: SettingValues['SERVICE_LINKS'];
   /** How many days ended jobs are kept; null if they are kept forever. */
   readonly retentionDays: number | null;
   readonly concurrency: number;
-  /** How many slots one tenant may hold. Null means all slots but one, or all while no second tenant has ever submitted a job. */
+  /** How many slots one tenant may hold. Null means all until a second tenant submits its first job, and then all but one. */
   readonly tenantConcurrency: number | null;
   readonly concurrentMemMbMax: number;
-  /** The memory of parked cells, in MiB; 0 parks no cell. */
+  /** The memory for parked cells in MiB. With 0, no cell is parked. */
   readonly parkedMbMax: number;
   readonly bodyReads: Bound;
   readonly responses: Bound;
-  /** How many connections one peer without a live credential may hold. */
+  /** How many connections a peer may hold without a live credential. */
   readonly peerConnections: number;
-  /** The free space that is reserved, in MiB; null means the larger of 1 GiB and 5 %. */
+  /** The reserved free space in MiB. Null means 1 GiB or 5 %, whichever is larger. */
   readonly freeSpaceReserveMb: number | null;
-  /** A tenant's limits of uploads, and how long a blob that no job names is kept. */
+  /** A tenant's limits for uploads, and how long a blob is kept if no job names it. */
   readonly blobs: { readonly perTenant: number; readonly bytesPerTenant: number; readonly keepSeconds: number };
   /** Where large contents are kept; null if all contents are in the store. */
   readonly objectStore: ObjectStoreConfig | null;
@@ -91,10 +91,10 @@ export interface Config extends LoadBounds {
 }
 
 /**
- * Reads the settings. `flags` are keyed by `Setting.flag` and take precedence over the environment, which takes precedence over
+ * Reads the settings. `flags` are keyed by `Setting.flag`. Flags take precedence over the environment, and the environment over
  * the files of secrets. An empty value counts as not given. Relative paths are resolved against the working directory.
  *
- * @throws StartError naming the one setting that is unknown or wrong, and what is allowed. The message never shows a secret.
+ * @throws StartError, which names the unknown or wrong setting and what is allowed. The message never shows a secret.
  */
 export function loadConfig(
   environment: Readonly<Record<string, string | undefined>> = process.env,
@@ -105,7 +105,7 @@ export function loadConfig(
   return configOf(checked(given, byFlag));
 }
 
-/** How many characters of a value a message repeats: somebody else may have set the value. */
+/** A message repeats only this many characters of a value, because somebody else may have set the value. */
 const shownCharactersMax = 80;
 
 const UNKNOWN_HINT = { hint: '`vouchbox serve --help` lists the settings' };
@@ -135,7 +135,7 @@ function fromFlags(flags: Readonly<Record<string, string | undefined>>): Record<
 
 type GivenSettings = Readonly<Record<string, string>>;
 
-/** @param byFlag the settings that were given as flags: a message about one of them names the flag */
+/** @param byFlag the settings that were given as flags: a message about such a setting names its flag */
 function checked(given: GivenSettings, byFlag: GivenSettings): SettingValues {
   const values = SETTING_NAMES.map((name) => [name, valueGiven(name, given[name], name in byFlag)]);
   return Object.fromEntries(values) as SettingValues;
@@ -149,7 +149,7 @@ function valueGiven(name: SettingName, text: string | undefined, isByFlag: boole
   return value;
 }
 
-/** Reads a number. Only plain decimals count; `Number()` would also take `0x10`, `1e3` and blanks. */
+/** Reads a number. Only plain decimals count, although `Number()` would also accept `0x10`, `1e3` and blanks. */
 function numberOf(text: string): number {
   return /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
 }
@@ -170,7 +170,7 @@ function configOf(values: SettingValues): Config {
       { hint: 'lower it or raise SERVICE_CONCURRENT_MEM_MB_MAX' },
     );
   }
-  // A job waits for a commit before and after its program. More jobs than cores keep every core busy meanwhile.
+  // A job waits for a commit before and after its program. To keep every core busy meanwhile, more jobs than cores may run.
   const concurrency = values.SERVICE_CONCURRENCY ?? Math.floor(1.5 * availableParallelism());
   const legacyKeys = parseLegacyKeys(values.SERVICE_LEGACY_KEYS ?? '');
   const metricsToken = values.SERVICE_METRICS_TOKEN ?? null;
@@ -259,20 +259,20 @@ function jwtOf(values: SettingValues): JwtConfig | null {
   return { issuer, audience, jwks: keySetOf(jwks), tenantClaim: values.SERVICE_JWT_TENANT_CLAIM };
 }
 
-/** Checks the source of the keys. Plain http is refused, because anybody on the network path could replace the keys. */
+/** Checks where the keys come from. Plain http is refused, because anybody on the network path could replace the keys. */
 function keySetOf(source: string): string {
   if (!/^https?:/i.test(source)) return resolve(source);
   if (source.startsWith('https://') && URL.canParse(source)) return source;
   throw new StartError('SERVICE_JWT_JWKS must be a path or an https address');
 }
 
-/** Adds the path to a base address, as OpenTelemetry's exporters do. */
+/** Appends the path for traces to a base address, as OpenTelemetry's exporters do. */
 function tracesUrlOf(endpoint: string): string {
   if (!URL.canParse(endpoint)) throw badValue('SERVICE_OTLP_ENDPOINT', endpoint);
   return `${endpoint.replace(/\/+$/, '')}/v1/traces`;
 }
 
-/** Three quarters of the memory that this process may use: that of the host, or less in a container. */
+/** Three quarters of the memory that this process may use. That is the host's memory, or less in a container. */
 function hostMemoryShareMb(): number {
   const constrained = process.constrainedMemory();
   const bytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
@@ -304,7 +304,7 @@ function legacyKeyProblem({ tenant, key }: LegacyKey, earlier: readonly LegacyKe
   return earlier.some((other) => other.key === key) ? 'repeats the key of another entry' : null;
 }
 
-/** Reads origins as a browser sends them: scheme, host and port, and nothing more. RFC 6454 § 6.2. */
+/** Reads origins in the form in which browsers send them, with only scheme, host and port. RFC 6454 § 6.2. */
 function parseOrigins(text: string): string[] {
   const origins = text.split(',').map((entry) => entry.trim().toLowerCase());
   return origins.filter(Boolean).map((origin, index) => {

@@ -35,7 +35,7 @@ describe('the data directory', () => {
   );
 
   test.runIf(process.geteuid?.() === 0)(
-    'a start fails if another user owns the directory, and the message says what to do',
+    'makes a start fail if another user owns it, and the message says what to do',
     async () => {
       const path = join(root, 'foreign');
       await mkdir(path, { mode: 0o700 });

@@ -1,6 +1,6 @@
 /**
- * The directory of everything that the service keeps: made if it is missing, open only to its owner. A directory to which others
- * may write is refused, because they could put a store, a key or a socket into it.
+ * The directory for everything that the service keeps. It is made if it is missing, and is open only to its owner. A directory
+ * that others may write to is refused, because they could put a store, a key or a socket into it.
  */
 import { existsSync, type Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -8,11 +8,11 @@ import { dirname } from 'node:path';
 import { makeDirectories } from '../ground/make-directories.ts';
 import { StartError } from '../ground/start-error.ts';
 
-/** The permissions to write, which others must not have. Others may read names in the directory, but not its files. */
+/** The write permissions that others must not have. Others may list the directory, but cannot read its files. */
 const OTHERS_WRITE = 0o022;
 
 /**
- * Opens the directory for a service, and makes the directory and its missing parents.
+ * Opens the directory for a service. Makes the directory and its parents if they are missing.
  *
  * @throws StartError if the directory does not exist and cannot be made, or if others may change it
  */
@@ -25,15 +25,15 @@ export async function openDataDirectory(path: string): Promise<void> {
   await checkDataDirectory(path);
 }
 
-/** @throws StartError if there is no directory, or if users other than this one may change it */
+/** @throws StartError if there is no directory, or if other users may change it */
 export async function checkDataDirectory(path: string): Promise<void> {
   await checkOwnDirectory('data directory', path, 'SERVICE_DATA_DIR');
 }
 
 /**
- * Checks the directory of a store's file; null for a store on a server.
+ * Checks the directory of a store's file. `file` is null for a store on a server.
  *
- * @throws StartError if the directory exists, and others may change it
+ * @throws StartError if the directory exists and others may change it
  */
 export async function checkStoreDirectory(file: string | null): Promise<void> {
   const path = file === null ? null : dirname(file);
@@ -50,7 +50,7 @@ async function checkOwnDirectory(what: string, path: string, setting: string): P
   }
   if (!facts.isDirectory()) throw unusable(path, { code: 'ENOTDIR' });
   if (facts.uid !== (process.geteuid?.() ?? facts.uid)) {
-    // The message has no user ids: those of a user namespace differ from the host's.
+    // The message has no user ids, because a user namespace's ids differ from the host's.
     throw new StartError(`the ${what} ${path} belongs to another user, who could put anything into it`, {
       hint: `set ${setting} to a place in a directory of your own; to take over this one, chown it as root`,
     });

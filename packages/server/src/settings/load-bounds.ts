@@ -1,9 +1,9 @@
 /**
- * Bounds of load. A bound that is not set follows from the number of jobs that run at once. With the defaults, one
- * tenant can keep all slots busy with jobs of 10 ms: each is one request, and more may be awaited and queued than run.
+ * The bounds on load. A bound that is not set follows from the number of jobs that run at once. With the defaults, one
+ * tenant can keep all slots busy with 10 ms jobs: each job is one request, and more may be awaited and queued than run.
  */
 
-/** How many of something may be held at once, by all and by one tenant. */
+/** How many of something may be held at once, by all tenants together and by one tenant. */
 export interface Bound {
   readonly total: number;
   readonly perTenant: number;
@@ -18,7 +18,7 @@ export interface LoadBounds {
 
 const atLeast = (count: number, least: number): string => `${count} for each job that runs at once, at least ${least}`;
 
-/** The default of each bound, in words. */
+/** Each bound's default, in words. */
 export const LOAD_DEFAULTS = {
   SERVICE_QUEUE_MAX: atLeast(128, 256),
   SERVICE_TENANT_QUEUE_MAX: atLeast(32, 64),

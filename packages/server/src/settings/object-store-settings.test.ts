@@ -22,7 +22,7 @@ function thrownBy(changes: Record<string, string>): StartError {
   throw new Error('the settings were accepted');
 }
 
-/** The message and the hint of a refusal, which show no secret of any setting. */
+/** The message and the hint of a refusal, after a check that they show no secret from any setting. */
 function refusal(changes: Record<string, string>): string {
   const { message, hint } = thrownBy(changes);
   const said = `${message}; ${hint}`;
@@ -32,7 +32,7 @@ function refusal(changes: Record<string, string>): string {
 }
 
 describe('the settings of an object store', () => {
-  test('turn the object store on if its URL and both keys are set; the region and the minimum size have defaults', () => {
+  test('turn the object store on if its URL and both keys are set, with defaults for the region and the minimum size', () => {
     expect(loadConfig({}).objectStore).toBeNull();
     expect(opened()).toEqual({
       url: 'https://s3.example.com/bucket',

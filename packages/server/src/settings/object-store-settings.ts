@@ -1,19 +1,19 @@
-/** The settings of an object store, which are given together or not at all. */
+/** The settings for an object store, which must be given together or not at all. */
 import { StartError } from '../ground/start-error.ts';
 import type { SettingValues } from './settings.ts';
 
-/** Where large contents of jobs are kept, and which contents. */
+/** Where jobs' large contents are kept, and from which size on. */
 export interface ObjectStoreConfig {
   /** `https://HOST/BUCKET` or `https://HOST/BUCKET/PREFIX`, without a slash at its end. */
   readonly url: string;
   readonly region: string;
   readonly accessKey: string;
   readonly secretKey: string;
-  /** The least size of the contents that are moved to the object store, in bytes. */
+  /** The size in bytes from which contents are moved to the object store. */
   readonly bytesMin: number;
 }
 
-/** The bucket's address, without slashes at its end. Paths are signed as written, so nothing in it may need rewriting. */
+/** The bucket's address, without slashes at its end. Paths are signed as written, so no part of it may need rewriting. */
 function bucketUrlOf(text: string): string {
   const url = text.replace(/\/+$/, '');
   const isPlain = URL.canParse(url) && new URL(url).pathname === url.slice(url.indexOf('/', 'https://'.length));
@@ -23,7 +23,7 @@ function bucketUrlOf(text: string): string {
   });
 }
 
-/** The object store of the settings; null if none is set. @throws StartError if the settings are not complete */
+/** The object store in the settings; null if none is set. @throws StartError if the settings are not complete */
 export function objectStoreOf(values: SettingValues): ObjectStoreConfig | null {
   const url = values.SERVICE_OBJECT_STORE_URL;
   const accessKey = values.SERVICE_OBJECT_STORE_ACCESS_KEY;

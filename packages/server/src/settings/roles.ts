@@ -7,7 +7,7 @@ const shownCharactersMax = 80;
 const HINT = { hint: `give one or more of ${NODE_ROLES.join(', ')}, separated by commas` };
 
 /**
- * The roles of a list with commas, in the order of `NODE_ROLES`.
+ * The roles in a list with commas, in the order of `NODE_ROLES`.
  *
  * @throws StartError if the list names no role, or something that is not a role
  */
@@ -25,7 +25,7 @@ export function parseRoles(text: string): readonly NodeRole[] {
 }
 
 /**
- * Refuses to leave roles out: a store in a file has one process, and no other process could do the tasks of a missing role.
+ * Refuses if roles are left out. Only one process uses a store in a file, so no other process could do a missing role's tasks.
  *
  * @throws StartError if roles are missing
  */

@@ -1,6 +1,6 @@
 /**
- * Settings that are secrets, each in a file with the name of its variable, as a supervisor hands them over: systemd.exec(5),
- * LoadCredential=. Unlike an environment, these files are not visible to other users or to the programs that this process starts.
+ * Secret settings from files. A supervisor hands over each secret in a file that is named like its variable: systemd.exec(5),
+ * LoadCredential=. Unlike the environment, these files are not visible to other users or to programs that this process starts.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,8 +8,8 @@ import { StartError } from '../ground/start-error.ts';
 import { SECRET_SETTINGS } from './settings.ts';
 
 /**
- * The secrets in a directory, by the names of their settings; empty if no directory is given. A file may end in line breaks. A
- * missing or empty file counts as a setting that is not given.
+ * The secrets in a directory, keyed by the names of their settings; empty if no directory is given. A file may end in line
+ * breaks. A setting whose file is missing or empty counts as not given.
  *
  * @throws StartError if a file cannot be read. The message never shows a secret.
  */

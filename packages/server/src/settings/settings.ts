@@ -1,20 +1,20 @@
 /**
- * The settings of the service as data: one table for the environment, the flags of `vouchbox serve` and the documents.
- * `config.ts` reads it.
+ * The service's settings as data: one table for the environment, the flags of `vouchbox serve` and the documents.
+ * `config.ts` reads this table.
  */
 import { BACKENDS, FRACTIONAL_LIMITS, LIMIT_CEILINGS, type LimitName } from '@vouchbox/protocol/vocabulary';
 import { LOAD_DEFAULTS } from './load-bounds.ts';
 
-/** The values of one setting, in the words of JSON Schema. Bounds are inclusive. */
+/** The allowed values of one setting, in the words of JSON Schema. Bounds are inclusive. */
 export interface SettingShape {
   readonly type: 'string' | 'integer' | 'number';
   readonly enum?: readonly string[];
-  /** The least value. Every number has both bounds. */
+  /** The smallest value. Every number has both bounds. */
   readonly minimum?: number;
   readonly maximum?: number;
   readonly pattern?: string;
   readonly description: string;
-  /** The default. A setting without one is off, or has a default that depends on the host: `DERIVED_DEFAULTS`. */
+  /** The default. A setting without a default here is off, or its default depends on the host: `DERIVED_DEFAULTS`. */
   readonly default?: string | number;
 }
 
@@ -95,7 +95,7 @@ const SHAPES = {
     pattern: '^https?://.+',
   },
   SERVICE_ATTESTATION_MODE: onUnless('Whether results are signed. `off` produces no signatures.'),
-  // The log of signed statements. `SERVICE_LOG_LEVEL` is about the lines that a process writes.
+  // These are about the log of signed statements. `SERVICE_LOG_LEVEL` is about the lines that a process writes.
   SERVICE_LOG_COUNTER: onUnless(
     'Whether a signed statement has the number of the job in its tenant. Its readers then know how many jobs the tenant had.',
   ),
@@ -231,7 +231,7 @@ type ValueOf<Shape extends SettingShape> = Shape extends { enum: readonly (infer
     ? string
     : number;
 
-/** The value of every setting; undefined if it is not given and has no default. */
+/** The value of every setting; undefined if a setting is not given and has no default. */
 export type SettingValues = {
   readonly [Name in SettingName]:
     | ValueOf<Shapes[Name]>
@@ -265,13 +265,13 @@ export const SECRET_SETTINGS: ReadonlySet<SettingName> = new Set<SettingName>([
   'SERVICE_OBJECT_STORE_SECRET_KEY',
 ]);
 
-/** One setting as the command line and the documents show it. */
+/** One setting in the form in which the command line and the documents show it. */
 export interface Setting {
   readonly name: SettingName;
   /** The flag without its dashes: `data-dir` is given as `--data-dir`. */
   readonly flag: string;
   readonly description: string;
-  /** The default in words; null if the setting is off unless given. */
+  /** The default in words; null if the setting is off by default. */
   readonly defaultText: string | null;
   /** The allowed values, as the end of a sentence. */
   readonly allowed: string;
@@ -289,12 +289,12 @@ export const SETTINGS: readonly Setting[] = SETTING_NAMES.map((name) => {
   };
 });
 
-/** Whether there is a setting of this name. */
+/** Whether there is a setting with this name. */
 export function isSettingName(name: string): name is SettingName {
   return Object.hasOwn(SHAPES, name);
 }
 
-/** The values of one setting. */
+/** The allowed values of one setting. */
 export function settingShape(name: SettingName): SettingShape {
   return SHAPES[name];
 }

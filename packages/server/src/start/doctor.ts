@@ -1,4 +1,4 @@
-/** The doctor with the settings of a service: what `vouchbox doctor` runs. */
+/** What `vouchbox doctor` runs: the doctor for a service with certain settings. */
 import { createFreeSpaceReserve } from '../capacity/free-space.ts';
 import { ServiceError } from '../ground/service-error.ts';
 import { packsDirectoryOf } from '../sandbox/packs/packs-directory.ts';
@@ -9,7 +9,7 @@ import { Checks } from '../sandbox/prove/doctor/trial.ts';
 import type { Config } from '../settings/config.ts';
 import { objectStoreTrials } from './object-store-trial.ts';
 
-/** Tries every control of this host for a service with these settings. `onCheck` is called with each result. */
+/** Tries every control on this host for a service with these settings. `onCheck` is called with each result. */
 export async function doctor(config: Config, onCheck: (check: Check) => void = () => {}): Promise<DoctorReport> {
   const report = await runDoctor({
     makesCells: config.roles.includes('executor'),
@@ -19,7 +19,7 @@ export async function doctor(config: Config, onCheck: (check: Check) => void = (
     isReserveFree: (directory) => isReserveFree(directory, config.freeSpaceReserveMb),
     onCheck,
   });
-  // The object store is not a control of the host, so the posture of the host does not have it.
+  // The object store is not a control of the host, so it is not part of the host's posture.
   const ofService = new Checks(onCheck);
   await ofService.run(objectStoreTrials(config));
   return { ...report, checks: [...report.checks, ...ofService.all] };

@@ -1,4 +1,4 @@
-/** Tries the object store of the settings: an object of the doctor is put, read back and removed. */
+/** Tries the object store in the settings: the doctor puts an object, reads it back and removes it. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { ObjectError, type ObjectStore } from '../objects/object-store.ts';
 import { openObjectStore } from '../objects/open-object-store.ts';
@@ -9,7 +9,7 @@ import type { Config } from '../settings/config.ts';
 const FIX =
   'check the address, the keys and that they may list the bucket (s3:ListBucket) and get, put and delete its objects';
 
-/** The trials of the object store; none if no store is set. */
+/** The trials of the object store; none if no object store is set. */
 export function objectStoreTrials({ objectStore }: Pick<Config, 'objectStore'>): Trial[] {
   if (objectStore === null) return [];
   return [
@@ -32,14 +32,14 @@ export function objectStoreTrials({ objectStore }: Pick<Config, 'objectStore'>):
   ];
 }
 
-/** Whether bytes that are put can be read back. If the store fails, the bytes are removed if possible. */
+/** Whether bytes can be put and read back. If this fails, the bytes are removed if possible. */
 async function keeps(objects: ObjectStore, key: string): Promise<boolean> {
   const bytes = randomBytes(1024);
   try {
     await objects.put(key, bytes);
     return bytes.equals(await objects.get(key, bytes.length));
   } catch (error) {
-    // The operator gets the first error, not an error of this removal.
+    // The operator gets the first error, not an error from this removal.
     await objects.remove(key).catch(() => {});
     throw error;
   }

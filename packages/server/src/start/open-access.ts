@@ -1,4 +1,4 @@
-/** Builds the access to the service: the kinds of credential in the settings and in the store. */
+/** Builds the access to the service from the kinds of credentials in the settings and in the store. */
 import { type Access, type CredentialKind, createAccess } from '../access/authenticate.ts';
 import type { CredentialRows } from '../access/credential-rows.ts';
 import { createIndexedKeys } from '../access/indexed.ts';
@@ -11,7 +11,7 @@ export interface OpenAccess {
   readonly access: Access;
   /** Whether any credential exists now. */
   readonly hasCallers: boolean;
-  /** Reads again the values that may have changed: the keys of the token issuer. Rejects if they cannot be read. */
+  /** Reads the token issuer's keys again, because they may have changed. Rejects if they cannot be read. */
   readonly reload: () => Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export interface OpenAccessOptions {
   readonly log: Log;
 }
 
-/** Opens the access. The operator's legacy keys are tried first, so that none is taken for another kind of credential. */
+/** Opens the access. The operator's legacy keys are tried first, so that none is mistaken for another kind of credential. */
 export async function openAccess({ config, rows, log }: OpenAccessOptions): Promise<OpenAccess> {
   const { legacyKeys, jwt } = config;
   const kinds: CredentialKind[] = [createLegacyKeys(legacyKeys), createIndexedKeys(rows)];
@@ -31,7 +31,7 @@ export async function openAccess({ config, rows, log }: OpenAccessOptions): Prom
   return { access: createAccess(kinds), hasCallers, reload: async () => await tokens?.reload() };
 }
 
-/** Opens the access with tokens of an issuer. Its modules are loaded only if access tokens are accepted. */
+/** Opens the access with an issuer's tokens. The modules for this are loaded only if access tokens are accepted. */
 async function openJwtAccess(jwt: JwtConfig, log: Log): Promise<JwtAccess> {
   const { createJwtAccess } = await import('../access/jwt.ts');
   const { createKeySet } = await import('../access/key-set.ts');

@@ -20,7 +20,7 @@ test('if one of two parts fails to open, the other is disposed, even if it opens
   expect(disposed).toEqual(['late']);
 });
 
-test('if both parts fail to open, the failure of the first is thrown, whatever the order in time', async () => {
+test('if both parts fail to open, the first part’s failure is thrown, even if the second part fails earlier', async () => {
   const late = Promise.withResolvers<ReturnType<typeof part>>();
   const opened = openBoth(late.promise, Promise.reject(new Error('the second')));
   late.reject(new Error('the first'));

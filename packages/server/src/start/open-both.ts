@@ -1,9 +1,9 @@
 /** Opens two slow and independent parts of the service at the same time. */
 
 /**
- * Waits for both parts. If one cannot be opened, the other is disposed as soon as it is open, and nothing is left.
+ * Waits for both parts. If one cannot be opened, the other is disposed as soon as it is open, so that nothing is left.
  *
- * @throws the error of the first part, or else of the second
+ * @throws the first part's error, or else the second part's error
  */
 export async function openBoth<One extends AsyncDisposable | null, Other extends AsyncDisposable | null>(
   one: Promise<One>,

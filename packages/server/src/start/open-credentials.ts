@@ -1,6 +1,6 @@
 /**
- * Opens the credentials of a data directory for an operator's command. They come from the service that runs there, or from the
- * store itself if no service runs.
+ * Opens the credentials in a data directory for an operator's command. They come from the service that runs there or, if no
+ * service runs, from the store itself.
  */
 import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -12,16 +12,16 @@ import { checkDataDirectory } from '../settings/data-directory.ts';
 import { type OpenStoreOptions, openStore } from '../store/open-store.ts';
 import { StoreError } from '../store/store-error.ts';
 
-/** How often the opening is tried. For a moment, a service that starts or stops holds the store but has no socket. */
+/** How often opening is tried. A service that starts or stops holds the store for a moment without having a socket. */
 const triesMax = 50;
 const pauseMilliseconds = 100;
 
 export type OpenCredentials = Credentials & AsyncDisposable;
 
 /**
- * Opens the credentials. No store is made: no service would accept keys of a new store.
+ * Opens the credentials. No store is made, because no service would accept keys from a new store.
  *
- * @throws OperatorError in one clear line if neither a service nor the store can be reached
+ * @throws OperatorError, with one clear line, if neither a service nor the store can be reached
  * @throws StartError if the data directory cannot be used
  */
 export async function openCredentials(options: Omit<OpenStoreOptions, 'onProblem'>): Promise<OpenCredentials> {

@@ -1,4 +1,4 @@
-/** Opens the part that runs programs: the provider that passed its preflight under the service's name on this host. */
+/** Opens the part that runs programs: a provider that passes its preflight under the service's name on this host. */
 
 import { blobBytesMax } from '@vouchbox/protocol';
 import { StartError } from '../ground/start-error.ts';
@@ -11,19 +11,19 @@ import type { Provider } from '../sandbox/sandbox.ts';
 import type { Config } from '../settings/config.ts';
 import type { Log } from '../telemetry/log/log.ts';
 
-/** An opened sandbox. Disposing ends every cell. */
+/** An opened sandbox. Disposing it ends every cell. */
 export interface OpenSandbox extends AsyncDisposable {
   readonly provider: Provider;
-  /** Why stronger providers were passed over, in one line; null if none was passed over. */
+  /** Why stronger providers were passed over, in one line; null if none were. */
   readonly passedOver: string | null;
-  /** Logs what an operator should know of the preflights. A start that fails prints only its reason. */
+  /** Logs what an operator should know about the preflights. A start that fails prints only its reason. */
   logFindings(log: Log): void;
   /** Offers the packs that were built since the start or the last call, and logs them. */
   takePacks(log: Log): Promise<TakenPacks>;
 }
 
 /**
- * Opens the sandbox under the name of this service on its host: see `openInstance`.
+ * Opens the sandbox under this service's name on its host: see `openInstance`.
  *
  * @throws StartError if no provider can be used
  */
@@ -41,7 +41,7 @@ export async function openSandbox(config: Config, instance: string): Promise<Ope
 
 /** How many files of the largest size a job may write together, beside its input. */
 const workFilesOfFullSize = 2;
-/** The bytes of a checker's inputs, the largest inputs of all: a test's input, its output, and the expected output. */
+/** The most bytes of a checker's inputs, the largest that any job gets: a test's input, its output, and the expected output. */
 const checkedFilesBytesMax = 3 * blobBytesMax;
 
 async function takePacks(opened: Opened, log: Log): Promise<TakenPacks> {
@@ -54,7 +54,7 @@ async function takePacks(opened: Opened, log: Log): Promise<TakenPacks> {
   return taken;
 }
 
-/** Proves a provider, and examines the host while canaries run. Cells of jobs are made later and record the result. */
+/** Proves a provider, and examines the host while canaries run. Jobs' cells are made later, and record the result. */
 async function provenProvider(config: Config, instance: string): Promise<Opened> {
   let sha256: string | null = null;
   const posture = hostPostureDigest(config, instance);
@@ -96,8 +96,8 @@ function logFindings({ provider, rejections, packsLeftOut, runtimeDefects }: Ope
 }
 
 /**
- * The digest that `vouchbox doctor --json` prints about this host, for receipts. A development subprocess has no such
- * digest, because no control of the host isolates it.
+ * For receipts, the digest that `vouchbox doctor --json` prints about this host. A development subprocess has no such
+ * digest, because no control on the host isolates it.
  */
 async function hostPostureDigest({ provider }: Config, instance: string): Promise<string | null> {
   return provider === 'subprocess' ? null : (await hostPosture(instance)).sha256;

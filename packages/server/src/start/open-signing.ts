@@ -1,4 +1,4 @@
-/** Builds the parts that sign. There are none if the operator has turned signing off, or if this node does not sign. */
+/** Builds the parts that sign. There are none if the operator has turned signing off or this node does not sign. */
 
 import { StartError } from '../ground/start-error.ts';
 import { LogKeeper } from '../job/log/log-keeper.ts';
@@ -24,18 +24,18 @@ export interface OpenSigningOptions {
   readonly onProblemChange?: () => void;
 }
 
-/** The key that signs, and the loop that signs, which is not yet started. */
+/** The keys, and the loops that sign. The loops are not started yet. */
 export interface OpenSigning {
   readonly keys: SigningKeys & Pick<PublicKeys, 'learn'>;
   readonly attestor: Attestor;
-  /** The keeper of the log, which is not yet started; null if no log is kept. */
+  /** The keeper of the log, not started yet; null if no log is kept. */
   readonly logKeeper: LogKeeper | null;
-  /** The keeper of promises, which is not yet started and signs with the attestor's thread; null if nothing is promised. */
+  /** The keeper of promises, not started yet; null if nothing is promised. It signs with the attestor's thread. */
   readonly promiseKeeper: PromiseKeeper | null;
 }
 
 /**
- * Opens the keys, and makes the first key if there never was a key. If signing is off, no key is made. Jobs that end
+ * Opens the keys, and makes the first key if there never was one. If signing is off, no key is made. Jobs that end then
  * still get an outbox row, and are signed once signing is turned on.
  *
  * @throws StartError if a key must not be used as it is stored
@@ -61,11 +61,11 @@ export async function openSigning({ config, ...options }: OpenSigningOptions): P
   }
 }
 
-/** The public keys of earlier signatures. */
+/** The public keys for earlier signatures. */
 export interface PublicKeys extends Pick<SigningKeys, 'publicKey'> {
-  /** The key that signs now or that signed last; null if no key ever signed. */
+  /** The key that signs now or signed last; null if no key ever signed. */
   published(): Pick<SigningKey, 'key_id' | 'public_key_pem'> | null;
-  /** Learns a key with which another node signed. The method is absent if there are no other nodes. */
+  /** Learns a key that another node signed with. Absent if there are no other nodes. */
   learn?(key_id: string): Promise<void>;
 }
 
@@ -74,7 +74,7 @@ interface FormerKeysOptions {
   readonly log: Log;
 }
 
-/** The earlier keys of a service that does not sign. Keys that cannot be used are left out. */
+/** The earlier keys of a service that does not sign now. Keys that cannot be used are left out. */
 export function openFormerKeys({ config, log }: FormerKeysOptions): PublicKeys {
   const known = formerKeys(config.dataDir, log);
   const last = known.find(({ isCurrent }) => isCurrent) ?? known.at(-1) ?? null;

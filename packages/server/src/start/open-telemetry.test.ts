@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 
-/** Opens telemetry where no OpenTelemetry package is installed, and prints how that ended. */
+/** Opens telemetry where no OpenTelemetry package is installed, and prints the outcome. */
 const WITHOUT_PACKAGES = `
   import { registerHooks } from 'node:module';
   registerHooks({
@@ -15,7 +15,7 @@ const WITHOUT_PACKAGES = `
   await (await open(null))[Symbol.asyncDispose]();
   await open('http://127.0.0.1:9/v1/traces').catch(({ name, message, hint }) => console.log(JSON.stringify({ name, message, hint })));`;
 
-test('without the OpenTelemetry packages, a service with a collector fails to start and names them; others start', () => {
+test('without the OpenTelemetry packages, a service starts, but with a collector the start fails and names them', () => {
   const module = new URL('./open-telemetry.ts', import.meta.url).href;
   const words = ['--input-type=module', '--eval', WITHOUT_PACKAGES, module];
   const { stdout, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' });

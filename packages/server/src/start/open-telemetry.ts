@@ -1,4 +1,4 @@
-/** Builds what operators see: metrics if a token that reads them is set, traces if a collector is set. */
+/** Builds what operators see: metrics if a token for them is set, and traces if a collector is set. */
 import { PERMIT_KINDS, type PermitBound, type PermitKind, type Permits } from '../capacity/permits.ts';
 import { ServiceError } from '../ground/service-error.ts';
 import { StartError } from '../ground/start-error.ts';
@@ -16,7 +16,7 @@ import { bothOf, NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import type { MetricsSources, ParkingCounts, ServiceMetrics } from '../telemetry/service-metrics.ts';
 import type { Traces, TracesOptions } from '../telemetry/traces.ts';
 
-/** The opened telemetry. Disposing sends the waiting spans and stops counting. */
+/** The opened telemetry. Disposing it sends the waiting spans and stops counting. */
 export interface OpenTelemetry extends AsyncDisposable {
   /** The observer of jobs; `NO_OBSERVER` itself if the operator asked for neither metrics nor traces. */
   readonly observer: Observer;
@@ -28,13 +28,13 @@ export interface TelemetryOptions {
   readonly config: Config;
   readonly store: Pick<Store, 'counts' | 'currentJobs' | 'logCounts' | 'objectCounts'>;
   readonly objects: Pick<ObjectContents, 'problems'>;
-  /** The sources of figures about cells; null if this node runs no programs. */
+  /** Where figures about cells come from; null if this node runs no programs. */
   readonly cells: {
     readonly provider: Pick<Provider, 'backend' | 'isolation_class'>;
     readonly parked: Pick<ParkedCells, 'facts'>;
   } | null;
   readonly permits: Permits;
-  /** The source of figures about all nodes; null in a service that is alone. */
+  /** Where figures about all nodes come from; null in a service that is alone. */
   readonly fleetFigures: MetricsSources['fleet'];
   readonly log: Log;
   readonly stopping: AbortSignal;
@@ -55,7 +55,7 @@ export async function openTelemetry(options: TelemetryOptions): Promise<OpenTele
   return { observer, metrics: pagesOf(options, metrics), lastHour, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** Opens the traces. Their libraries are optional and loaded only here: without a collector, a service needs none of them. */
+/** Opens the traces. Their optional libraries are loaded only here, so that a service without a collector needs none of them. */
 async function openTraces(options: TracesOptions): Promise<Traces> {
   try {
     const { Traces } = await import('../telemetry/traces.ts');
@@ -76,7 +76,7 @@ async function openServiceMetrics(options: TelemetryOptions): Promise<ServiceMet
   return new ServiceMetrics(sourcesOf(options));
 }
 
-/** The metrics over HTTP: a tenant's own jobs, and all metrics for the operator if there is an operator's token. */
+/** The metrics over HTTP: for a tenant about its own jobs, and for the operator, if a token is set, about everything. */
 function pagesOf({ config, store }: TelemetryOptions, metrics: ServiceMetrics | null): Metrics {
   const queueCapacity = config.queue.perTenant;
   return {
@@ -103,7 +103,7 @@ const NOTHING_PARKED: ParkingCounts = {
   lost: { died: 0, changed: 0, surplus: 0 },
 };
 
-/** The bounds of each kind of permit, from the settings. */
+/** The bounds for each kind of permit, from the settings. */
 export function permitBoundsOf(config: Config): Record<PermitKind, PermitBound> {
   return { wait: config.waits, stream: config.streams, body: config.bodyReads, response: config.responses };
 }

@@ -6,7 +6,7 @@ import { openWhenReachable } from './open-when-reachable.ts';
 const log = createLog('silent');
 const away = () => Promise.reject(new StoreError('unreachable', 'postgres://host: the database cannot be reached'));
 
-test('the start fails if the database is not reached in time, and the message states the time', async () => {
+test('the start fails if the database cannot be reached in time, and the message states the time', async () => {
   const { signal } = new AbortController();
   await expect(openWhenReachable(away, { log, signal, waitMilliseconds: 0 })).rejects.toMatchObject({
     name: 'StartError',
@@ -29,7 +29,7 @@ test('a wait for a database ends when the service is asked to stop', async () =>
   await expect(opening).rejects.toBe(stop.signal.reason);
 });
 
-test('the wait for a database ends with any problem other than an unreachable server', async () => {
+test('any problem other than an unreachable server ends the wait for a database', async () => {
   let tries = 0;
   const open = () => {
     tries++;

@@ -1,4 +1,4 @@
-/** Opens a store whose server may still be starting, as after the start of a whole machine or cluster. */
+/** Opens a store whose server may still be starting, for example because the whole machine or cluster was just started. */
 import { StartError } from '../ground/start-error.ts';
 import { pause } from '../ground/waiting/pause.ts';
 import { StoreError } from '../store/store-error.ts';
@@ -8,7 +8,7 @@ export interface WaitOptions {
   readonly log: Log;
   /** Ends the wait when the service is asked to stop. */
   readonly signal: AbortSignal;
-  /** How long the opening is tried. Default: a minute. */
+  /** How long to try. By default, for a minute. */
   readonly waitMilliseconds?: number;
 }
 
@@ -16,10 +16,10 @@ const waitMillisecondsDefault = 60_000;
 const pauseMilliseconds = { first: 500, longest: 5000 };
 
 /**
- * Opens the store as soon as its server can be reached. Each failure is logged, and the pauses between the tries grow. Any other
- * error, such as a wrong password or a missing database, is thrown at once.
+ * Opens the store as soon as its server can be reached. Each failure to reach it is logged, and the pauses between attempts grow.
+ * Any other error, such as a wrong password or a missing database, is thrown at once.
  *
- * @throws StartError if the server could not be reached in time; the reason of `signal` once that signal aborts
+ * @throws StartError if the server could not be reached in time; or the reason of `signal` once the signal aborts
  */
 export async function openWhenReachable<Opened>(open: () => Promise<Opened>, options: WaitOptions): Promise<Opened> {
   const { log, signal, waitMilliseconds = waitMillisecondsDefault } = options;

@@ -1,15 +1,15 @@
 /**
- * The meters of the service, in one registry. Names of counters end in `_total`, and no other names do. Every label
- * takes its values from the contract or from the source, never from a caller. So the number of series is fixed, and all
- * series exist from the first scrape on.
+ * The service's meters, in one registry. Names of counters, and no other names, end in `_total`. Every label takes its
+ * values from the contract or the source code, never from a caller. So the number of series is fixed, and all series
+ * exist from the first scrape on.
  */
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
 import { LANGUAGES, OPERATIONS, type Operation, TERMINAL_STATUSES } from '@vouchbox/protocol';
 
-/** The label of requests that match no operation. */
+/** The label for requests that match no operation. */
 export const UNROUTED = 'none';
 
-/** The status label of an answer if the client left before the answer's end. */
+/** The status label for an answer whose client left before the answer's end. */
 export const ABORTED = 'aborted';
 
 const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
@@ -130,7 +130,7 @@ export function createInstruments(registry: Registry) {
   return instruments;
 }
 
-/** The labels of a request: its method and route if the contract has this route. All other requests share one label. */
+/** A request's labels: its method and route if the contract has this route. All other requests share one label. */
 export function routeLabels(method: string, route: string | null): { method: string; route: string } {
   const known = ROUTES.some((labels) => labels.method === method && labels.route === route);
   return known && route !== null ? { method, route } : { method: UNROUTED, route: UNROUTED };

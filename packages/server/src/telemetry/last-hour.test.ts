@@ -19,7 +19,7 @@ function rig() {
   };
 }
 
-test('ended jobs, waits and runs are counted for each minute since the start of the process', () => {
+test('ended jobs, waits and runs are counted for each minute since the process started', () => {
   const { hour, after } = rig();
   const created_at = new Date(began).toISOString();
   const waited = (ms: number) =>
@@ -46,13 +46,13 @@ test('ended jobs, waits and runs are counted for each minute since the start of 
   });
 });
 
-test('a tenant sees only counts of its own jobs', () => {
+test('a tenant sees only its own jobs’ counts', () => {
   const { hour, ended } = rig();
   ended('acme', 5);
   expect(hour.of('other')).toMatchObject({ ended: { succeeded: [0] }, run_ms: { p50: [null] } });
 });
 
-test('counts are kept for 60 minutes, and older ones are dropped', () => {
+test('counts are kept for 60 minutes, and older counts are dropped', () => {
   const { hour, ended, after } = rig();
   ended('acme', 5);
   after(59 * minute);
@@ -64,7 +64,7 @@ test('counts are kept for 60 minutes, and older ones are dropped', () => {
   expect(hour.of('acme')).toMatchObject({ from: '2026-01-01T11:50:00.000Z', ended: { succeeded: [0] } });
 });
 
-test('only a bounded sample of durations is kept, but each end of a job is counted', () => {
+test('only a bounded sample of durations is kept, but every job’s end is counted', () => {
   const { hour, ended, after } = rig();
   for (let job = 0; job < 10_000; job++) ended('acme', job < 5000 ? 10 : 20);
   const { ended: counts, run_ms } = hour.of('acme');
@@ -77,7 +77,7 @@ test('only a bounded sample of durations is kept, but each end of a job is count
   expect(hour.of('acme').ended.succeeded).toEqual([0, 0]);
 });
 
-test('the length of the queue is read each minute, and is unknown for a minute in which the store did not answer', async () => {
+test('the queue’s length is read each minute, and is unknown for a minute in which the store did not answer', async () => {
   const { hour, after } = rig();
   const stopping = new AbortController();
   hour.watch({ counts: () => Promise.resolve({ queued: 3, running: 2 }) }, stopping.signal);

@@ -1,8 +1,8 @@
 /**
- * What a node counts of the last hour, minute by minute: how jobs ended, how long they waited and ran, and how many
- * there were at the same time. The counts are in memory, from the node's start on. They are bounded: only the 200
+ * What a node counts about the last hour, minute by minute: how jobs ended, how long they waited and ran, and how many
+ * there were at the same time. The counts are kept in memory, from the node's start on. They are bounded: only the 200
  * tenants with the most recent jobs have counts, and each minute of a tenant keeps a random sample of 64 durations of
- * each kind. A tenant learns only of its own jobs, and of the queue, which the status shows to everyone.
+ * each kind. A tenant learns only about its own jobs and about the queue, which the status shows to everyone.
  */
 import type { ServiceStatus, TerminalStatus } from '@vouchbox/protocol';
 import { TERMINAL_STATUSES } from '@vouchbox/protocol/vocabulary';
@@ -25,7 +25,7 @@ export class LastHour {
     this.#began = this.#minuteNow();
   }
 
-  /** Counts the queue now and twice a minute until the service stops. If the store does not answer, the minute is left out. */
+  /** Counts the queue now, and then twice a minute until the service stops. If the store does not answer, skips the minute. */
   watch(store: { counts(): Promise<QueueMinute> }, stopping: AbortSignal): void {
     const look = () => void store.counts().then((counts) => this.#queue.set(this.#minuteNow(), counts), ignore);
     look();
@@ -43,7 +43,7 @@ export class LastHour {
     if (duration_ms !== null) minute.runs.add(duration_ms);
   }
 
-  /** The answer to a tenant: a number for each minute, oldest first. */
+  /** What a tenant is told: a number for each minute, oldest first. */
   of(tenant: string): HourOfTenant {
     const now = this.#minuteNow();
     const first = Math.min(now, Math.max(this.#began, now - minutesMax + 1));
@@ -65,7 +65,7 @@ export class LastHour {
     const now = this.#minuteNow();
     const known = minutes.at(now);
     if (known !== undefined) return known;
-    // The tenants are in the order of their last minutes.
+    // Keeps the tenants in the order of their last minutes.
     this.#tenants.delete(tenant);
     this.#tenants.set(tenant, minutes);
     const [longest] = this.#tenants.keys();
@@ -85,7 +85,7 @@ interface JobMinute {
   readonly runs: Durations;
 }
 
-/** The minutes of an hour by their numbers. Other minutes are forgotten, also those in the future if the clock was set back. */
+/** The minutes of an hour, keyed by number. All others are forgotten, even future ones after the clock was set back. */
 class Minutes<Minute> {
   readonly #minutes = new Map<number, Minute>();
 
@@ -101,7 +101,7 @@ class Minutes<Minute> {
   }
 }
 
-/** A sample of durations. Each duration that was added has the same chance to be kept. */
+/** A sample of durations. Every added duration has the same chance to be kept. */
 class Durations {
   #added = 0;
   readonly #kept: number[] = [];

@@ -1,4 +1,4 @@
-/** The two formats of metrics, and which of them a scraper prefers. */
+/** The two formats for metrics, and the choice of the one that a scraper prefers. */
 import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from '@vouchbox/protocol';
 import Negotiator from 'negotiator';
 
@@ -13,11 +13,11 @@ export const METRICS_MEDIA_TYPES = {
 } as const satisfies Readonly<Record<MetricsFormat, string>>;
 
 /**
- * The format for an `Accept` header, RFC 9110 § 12.5.1. The default is the older text, also if the header prefers an
- * unknown type.
+ * The format for an `Accept` header, RFC 9110 § 12.5.1. The default, even if the header prefers an unknown type, is the
+ * older text format.
  */
 export function preferredFormat(accept: string | undefined): MetricsFormat {
-  // The negotiator must not see versions and character sets: it would look for them among the offered types.
+  // The negotiator must not see versions and character sets, because it would look for them among the offered types.
   const plain = accept?.replace(/;\s*q\s*=\s*/gi, ';q=').replace(/;(?!q=)[^,;]*/g, '');
   const headers = plain === undefined ? {} : { accept: plain };
   const preferred = new Negotiator({ headers }).mediaType(['text/plain', 'application/openmetrics-text']);
@@ -25,8 +25,8 @@ export function preferredFormat(accept: string | undefined): MetricsFormat {
 }
 
 /**
- * Turns metrics of the older text format into OpenMetrics 1.0: families of counters have names without suffix,
- * there are no empty lines, and a mark ends the text. https://prometheus.io/docs/specs/om/open_metrics_spec/
+ * Turns metrics from the older text format into OpenMetrics 1.0: the names of counter families have no suffix, there
+ * are no empty lines, and a mark ends the text. https://prometheus.io/docs/specs/om/open_metrics_spec/
  */
 export function openMetricsOf(text: string): string {
   const families = text.replace(/^# (HELP|TYPE) (\w+)_total /gm, '# $1 $2 ').replaceAll(/\n+/g, '\n');

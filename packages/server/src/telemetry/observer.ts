@@ -1,6 +1,6 @@
 /**
- * The service's reports to the operator's instruments while it works. The other folders know only this interface, which metrics
- * and traces implement. If the operator asked for neither, an observer that does nothing is used.
+ * What the service reports to the operator's instruments while it works. Metrics and traces implement this interface, and the
+ * other folders know nothing else about them. If the operator asked for neither, an observer that does nothing is used.
  */
 import type { Language, TerminalReason, TerminalStatus } from '@vouchbox/protocol';
 
@@ -17,7 +17,7 @@ export interface BegunRequest {
   readonly traceparent: string | undefined;
 }
 
-/** A request whose answer has ended: its last byte was sent, or can no longer be sent. */
+/** A request whose answer has ended, because its last byte was sent or can no longer be sent. */
 export interface AnsweredRequest extends Omit<BegunRequest, 'traceparent'> {
   /** The status; null if the connection ended before the answer did. */
   readonly status: number | null;
@@ -47,19 +47,19 @@ export interface EndedJob extends AdmittedJob {
   readonly duration_ms: number | null;
 }
 
-/** The observer of the service. No method may throw, block or keep its arguments. */
+/** Observes the service. No method may throw, block or keep its arguments. */
 export interface Observer {
-  /** Reports a request. The method must call `proceed` once, synchronously; the request is answered inside this call. */
+  /** Reports a request. The method must call `proceed` once, synchronously. The request is handled inside that call. */
   requestBegan(request: BegunRequest, proceed: () => void): void;
   requestAnswered(request: AnsweredRequest): void;
-  /** Reports a request that the listener refused before it was parsed; `status` is that of the answer. */
+  /** Reports a request that the listener refused before the request was parsed. `status` is the answer's status. */
   headRefused(status: number): void;
   /** Reports a connection that was refused or closed for lack of room. */
   connectionRefused(): void;
   /** Reports an accepted job, while the request that submitted it is handled. */
   jobAdmitted(job: AdmittedJob): void;
   cellPrepared(cell: CellPreparation): void;
-  /** Reports how long a change of a job took until it was on disk. */
+  /** Reports how long it took until a change to a job was on disk. */
   changeCommitted(seconds: number): void;
   jobEnded(job: EndedJob): void;
 }

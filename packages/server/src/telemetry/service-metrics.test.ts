@@ -55,7 +55,7 @@ const ENDED: EndedJob = {
   duration_ms: 300,
 };
 
-/** The values of one name, by their labels as they are spelled. */
+/** The values of the series with this name, keyed by the spelling of their labels. */
 async function series(
   name: string,
   format: (typeof METRICS_FORMATS)[number] = 'text',
@@ -81,7 +81,7 @@ test('gauges have the values at the time of the scrape', async () => {
   expect((await series('svc_queue_oldest_age_seconds'))['']).toBeGreaterThanOrEqual(5);
 });
 
-test('the number of parked cells is a gauge, and what happened to them is counted', async () => {
+test('the number of parked cells is a gauge, and what becomes of them is counted', async () => {
   expect((await series('svc_parked_cells'))['language="python"']).toBe(2);
   expect(await series('svc_parked_bytes')).toEqual({ '': 3000 });
   expect(await series('svc_parked_limit_bytes')).toEqual({ '': 4096 });
@@ -108,7 +108,7 @@ test('if the store fails, its series are left out until the store works again', 
   expect(await series('svc_jobs_queued')).toEqual({ '': 3 });
 });
 
-test('leaves of the log and waiting statements are gauges, if the service keeps a log', async () => {
+test('if the service keeps a log, its leaves and the waiting statements are gauges', async () => {
   expect(await series('svc_log_leaves')).toEqual({ '': 9 });
   expect(await series('svc_log_signed_leaves')).toEqual({ '': 7 });
   expect(await series('svc_log_waiting')).toEqual({ '': 2 });
@@ -157,7 +157,7 @@ describe('the number of metric series', () => {
     expect(await lineCount()).toBe(before);
   });
 
-  test('does not grow with requests of clients', async () => {
+  test('does not grow with clients’ requests', async () => {
     const answer = (method: string, route: string | null) =>
       metrics.requestAnswered({ id: 'r', method, route, status: 404, seconds: 1 });
     answer('GET', null);

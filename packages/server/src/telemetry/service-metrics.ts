@@ -1,6 +1,6 @@
 /**
- * The metrics of the whole service, for the operator's own token. Events are counted as they happen; gauges are read when they
- * are scraped. No label names a tenant, a job or a caller. These metrics are not a billing ledger. Spec § Other routes.
+ * The metrics for the whole service, read with the operator's own token. Events are counted as they happen, and gauges are read
+ * at each scrape. No label names a tenant, a job or a caller. These metrics are not a billing ledger. Spec § Other routes.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Registry } from '@prometheus-io/client';
@@ -8,7 +8,7 @@ import { ABORTED, createInstruments, type Instruments, routeLabels, UNROUTED } f
 import { type MetricsFormat, openMetricsOf } from './metrics-format.ts';
 import type { AdmittedJob, AnsweredRequest, CellPreparation, EndedJob, Observer } from './observer.ts';
 
-/** The store's figures of its jobs. */
+/** The store's figures about its jobs. */
 export interface JobCounts {
   readonly queued: number;
   readonly running: number;
@@ -16,7 +16,7 @@ export interface JobCounts {
   readonly outbox: number;
 }
 
-/** The numbers of contents that are to be moved to the object store, and of objects that are to be removed from it. */
+/** How many contents must still be moved to the object store, and how many objects must still be removed from it. */
 export interface ObjectCounts {
   readonly to_move: number;
   readonly to_remove: number;
@@ -29,14 +29,14 @@ export interface LogFigures {
   readonly waiting: number;
 }
 
-/** One kind of permit: how many there are, and how many are held now. */
+/** One kind of permit: how many permits there are, and how many are held now. */
 export interface PermitSource {
   readonly kind: string;
   readonly limit: number;
   readonly held: () => number;
 }
 
-/** Parked cells, and how earlier ones were used or lost. */
+/** Figures about parked cells, and about how earlier parked cells were used or lost. */
 export interface ParkingCounts {
   readonly bytes: number;
   readonly bytesMax: number;
@@ -45,9 +45,9 @@ export interface ParkingCounts {
   readonly lost: Readonly<Record<'died' | 'changed' | 'surplus', number>>;
 }
 
-/** The nodes of a service that has several, as this node sees them. */
+/** How this node sees the nodes of a service that has several. */
 export interface FleetFigures {
-  /** The number of living nodes by role. */
+  /** The number of living nodes, keyed by role. */
   readonly nodes: ReadonlyMap<string, number>;
   readonly slots: number;
   readonly claims: number;
@@ -55,7 +55,7 @@ export interface FleetFigures {
   readonly lateBeats: number;
 }
 
-/** The facts that do not change while the service runs, and the figures that are read at every scrape. */
+/** Facts that do not change while the service runs, and figures that are read at every scrape. */
 export interface MetricsSources {
   readonly version: string;
   readonly backend: string;
@@ -64,29 +64,29 @@ export interface MetricsSources {
   readonly slots: number;
   readonly permits: readonly PermitSource[];
   parking(): ParkingCounts;
-  /** The figures of the fleet; null in a service that is alone. */
+  /** The fleet's figures; null in a service that is alone. */
   fleet(): (FleetFigures & { readonly recoveredJobs: number }) | null;
   isDraining(): boolean;
-  /** The store's counts of jobs. Rejects if the store cannot be asked. */
+  /** The store's counts of jobs. Rejects if the store does not answer. */
   counts(): Promise<JobCounts>;
   /** How far the log has come; null if no log was opened yet. Absent if no log is kept. */
   logFigures?(): Promise<LogFigures | null>;
-  /** The numbers of contents and objects that wait for the object store. Absent if there is none. */
+  /** The numbers of contents and objects that wait for the object store. Absent if there is no object store. */
   objectCounts?(): Promise<ObjectCounts>;
-  /** How often a needed object was missing, or was not the one that was put there. */
+  /** How often a needed object was missing, or differed from what was put there. */
   objectProblems(): Readonly<Record<'missing' | 'damaged', number>>;
 }
 
 const loopResolutionMilliseconds = 20;
 
-/** The metrics of a service, which count from their creation until they are disposed. */
+/** A service's metrics. They count from their creation until they are disposed. */
 export class ServiceMetrics implements Observer, Disposable {
   readonly #sources: MetricsSources;
   readonly #startedAt = performance.now();
   readonly #loop: ReturnType<typeof monitorEventLoopDelay>;
   readonly #registry = new Registry();
   readonly #meters: Instruments;
-  /** The sums at the last scrape, by name. A counter can only be increased, so it gets the growth of the sum since then. */
+  /** The sums at the last scrape, keyed by name. A counter can only be increased, so it gets the sum's growth since then. */
   readonly #sums = new Map<string, number>();
 
   constructor(sources: MetricsSources) {
@@ -224,7 +224,7 @@ export class ServiceMetrics implements Observer, Disposable {
     logWaiting.set(figures.waiting);
   }
 
-  /** The growth of a sum since the last scrape. */
+  /** How much a sum has grown since the last scrape. */
   #since(name: string, sum: number): number {
     const before = this.#sums.get(name) ?? 0;
     this.#sums.set(name, sum);
@@ -247,7 +247,7 @@ export class ServiceMetrics implements Observer, Disposable {
   }
 }
 
-/** The seconds between two times. They are never negative, although the host's clock may have been set back in between. */
+/** The seconds between two times. Never negative, even if the host's clock was set back in between. */
 function secondsBetween(from: string, to: string): number {
   return Math.max(0, (Date.parse(to) - Date.parse(from)) / 1000);
 }

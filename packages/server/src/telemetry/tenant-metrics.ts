@@ -1,13 +1,13 @@
-/** Metrics of one tenant's current jobs, made when they are requested. They are no billing ledger. Spec § Other routes. */
+/** Metrics about one tenant's current jobs, made on request. They are not a billing ledger. Spec § Other routes. */
 import { Gauge, Registry } from '@prometheus-io/client';
 import type { Language } from '@vouchbox/protocol';
 import { METRICS_MEDIA_TYPES, type MetricsFormat } from './metrics-format.ts';
 
-/** The current jobs of a tenant, and the bounds that apply to them. */
+/** A tenant's current jobs, and the bounds that apply to them. */
 export interface TenantJobs {
-  /** Every language once, including those without a job: the series do not depend on a tenant's jobs. */
+  /** Every language once, even without a job, so that the series do not depend on a tenant's jobs. */
   readonly languages: readonly { readonly language: Language; readonly queued: number; readonly running: number }[];
-  /** How many jobs of the tenant may wait. */
+  /** How many of the tenant's jobs may wait. */
   readonly queueCapacity: number;
 }
 

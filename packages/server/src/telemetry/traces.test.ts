@@ -54,7 +54,7 @@ const ENDED: EndedJob = {
   duration_ms: 300,
 };
 
-/** Everything that was sent once the traces are disposed, by name. */
+/** All spans that were sent by the time the traces are disposed, keyed by name. */
 async function exported(work: (traces: Traces) => void | Promise<void>): Promise<Record<string, ExportedSpan>> {
   {
     await using traces = new Traces({ url, version: '1.2.3', log });
@@ -82,11 +82,11 @@ test('a request is a span with its route, its answer and its id', async () => {
   expect(bodies.join('')).toContain('"service.name"');
 });
 
-test('a job is in the trace of the request that submitted it, with its wait and its run', async () => {
+test('a job, with its wait and its run, is in the trace of the request that submitted it', async () => {
   const found = await exported(async (traces) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     traces.requestBegan(REQUEST, () => {
-      // The job is admitted later, while the request is handled.
+      // The job is admitted later, while the request is still handled.
       setImmediate(() => {
         traces.jobAdmitted({ job_id: 'job_1', language: 'bash' });
         resolve();
@@ -119,7 +119,7 @@ test('a job without a request has its own trace, and a job that never ran has no
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN = '00f067aa0ba902b7';
 
-test("a request of a client that also traces is part of the client's trace", async () => {
+test("a request from a client that also traces is part of the client's trace", async () => {
   const { 'POST /v1/jobs': span } = await exported((traces) => {
     traces.requestBegan({ ...REQUEST, traceparent: `00-${TRACE}-${SPAN}-01` }, () => {});
     traces.requestAnswered({ ...REQUEST, status: 201, seconds: 1 });
@@ -143,7 +143,7 @@ test.each([
   expect(span?.parentSpanId ?? '').toBe('');
 });
 
-test('a request of a client that is not sampled is not traced', async () => {
+test('a request from a client that is not sampled is not traced', async () => {
   const found = await exported((traces) => {
     traces.requestBegan({ ...REQUEST, traceparent: `00-${TRACE}-${SPAN}-00` }, () => {});
     traces.requestAnswered({ ...REQUEST, status: 201, seconds: 1 });
@@ -151,7 +151,7 @@ test('a request of a client that is not sampled is not traced', async () => {
   expect(found).toEqual({});
 });
 
-test('repeated refusals of a collector are reported once', async () => {
+test('repeated refusals by a collector are reported once', async () => {
   const lines: string[] = [];
   const complaints = createLog('warn', { write: (line: string) => lines.push(line) });
   const refusing = createServer((request, response) => {
@@ -169,7 +169,7 @@ test('repeated refusals of a collector are reported once', async () => {
   expect(lines.filter((line) => line.includes('traces could not be sent'))).toHaveLength(1);
 });
 
-test('a missing collector delays the end of the process only briefly', async () => {
+test('a missing collector delays the process’s end only briefly', async () => {
   await using traces = new Traces({ url: 'http://127.0.0.1:1/v1/traces', version: '1', log });
   traces.jobEnded(ENDED);
   await expect(traces[Symbol.asyncDispose]()).resolves.toBeUndefined();

@@ -1,7 +1,7 @@
 /**
  * Traces for an OpenTelemetry collector: a span for every request, and a span for every ended job, with its time in the queue and
- * its run. The span of a job is in the trace of the request that submitted the job. This module is loaded only if the operator
- * named a collector. No span contains a request target, a header, a credential or any part of a program.
+ * its run. A job's span is in the trace of the request that submitted the job. This module is loaded only if the operator named
+ * a collector. No span contains a request target, a header, a credential or any part of a program.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -28,21 +28,21 @@ import type { Log } from './log/log.ts';
 import type { AdmittedJob, AnsweredRequest, BegunRequest, EndedJob, Observer } from './observer.ts';
 
 export interface TracesOptions {
-  /** The address that spans are posted to. */
+  /** The address to which spans are posted. */
   readonly url: string;
   readonly version: string;
   readonly log: Log;
 }
 
 const exportMillisecondsMax = 5000;
-/** How long a collector that does not answer may delay the end of the service. */
+/** How long a collector that does not answer may delay the service's end. */
 const closeMillisecondsMax = 2000;
-/** For how many jobs the trace of their request is remembered. Older jobs begin a trace of their own. */
+/** For how many jobs the request's trace is remembered. Older jobs begin a trace of their own. */
 const jobsRememberedMax = 10_000;
-/** The least time between two reports that the collector fails. */
+/** The shortest time between two reports that the collector fails. */
 const complaintMilliseconds = 60_000;
 
-/** Makes spans until disposed. Disposing sends the spans that still wait. */
+/** Makes spans until it is disposed. Disposing it sends the spans that still wait. */
 export class Traces implements Observer, AsyncDisposable {
   readonly #provider: TracerProvider;
   readonly #tracer: Tracer;
@@ -61,7 +61,7 @@ export class Traces implements Observer, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // The failure was logged.
+    // A failure was already logged.
     const closed = this.#provider.shutdown().catch(() => undefined);
     await within(closed, closeMillisecondsMax, undefined);
   }
@@ -122,7 +122,7 @@ export class Traces implements Observer, AsyncDisposable {
 
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:$|-)/;
 
-/** The trace context that a client sends; empty if it sends none, or a malformed one. W3C Trace Context § 3.2. */
+/** The trace context that a client sent; empty if it sent none or a malformed one. W3C Trace Context § 3.2. */
 function contextOf(traceparent: string | undefined): Context {
   const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent ?? '') ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return ROOT_CONTEXT;
@@ -130,7 +130,7 @@ function contextOf(traceparent: string | undefined): Context {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true });
 }
 
-/** Wraps the exporter so that its failures are logged, at most one a minute. */
+/** Wraps the exporter so that its failures are logged, but at most one a minute. */
 function complaining(exporter: SpanExporter, log: Log): SpanExporter {
   let complainedAt = Number.NEGATIVE_INFINITY;
   return {

@@ -1,6 +1,6 @@
 /** A bound on waiting: a time, and signals that may end the wait sooner. */
 
-/** `signal` aborts at the given time, or with the first of the other signals. Disposing ends the timer and leaves no listener. */
+/** `signal` aborts after the given time, or with the first of the others. Disposing removes the timer and the listeners. */
 export class Deadline implements Disposable {
   readonly #controller = new AbortController();
   readonly #timer: NodeJS.Timeout;

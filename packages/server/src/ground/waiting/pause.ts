@@ -1,4 +1,4 @@
-/** Waiting that ends early. */
+/** A wait that a signal can end early. */
 
 /** Resolves after the time, or when the signal aborts; never rejects. */
 export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {

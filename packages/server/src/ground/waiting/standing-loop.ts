@@ -1,6 +1,6 @@
 /** Work that a service repeats until it stops. */
 
-/** Does one round after another from `start` until it is stopped. A round that must wait ends its wait when the signal aborts. */
+/** Does one round after another, from `start` until it is stopped. A round must stop waiting when its signal aborts. */
 export class StandingLoop implements AsyncDisposable {
   readonly #round: (signal: AbortSignal) => Promise<void>;
   readonly #stopping = new AbortController();
@@ -21,7 +21,7 @@ export class StandingLoop implements AsyncDisposable {
     return this.#ended !== null && !this.#stopping.signal.aborted;
   }
 
-  /** Begins no further round, and aborts the signal of the current one, which wakes it if it waits. */
+  /** Begins no further round, and aborts the signal of the current round, which wakes the round if it is waiting. */
   stop(): void {
     this.#stopping.abort();
   }

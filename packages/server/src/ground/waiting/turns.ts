@@ -1,6 +1,6 @@
 /**
- * Lets a bounded number of callers work at a time; the others get their turn in order. Without this bound, a burst of
- * work with a deadline could fail as a whole, although each piece alone is fast.
+ * Lets only so many callers work at a time; the others wait and get their turn in order. Without this bound, a burst of work with
+ * a deadline could fail as a whole, although each piece of work is fast by itself.
  */
 
 export class Turns {

@@ -1,4 +1,4 @@
-/** Waiting for a promise with a bound. */
+/** Waiting for a promise, but only for a bounded time. */
 
 /**
  * Settles as the promise does, or with `late` once the time is over. The promise continues, and its failure is then ignored.

@@ -34,7 +34,7 @@ describe('the abort signal of an answer', () => {
     expect(interruption.signal.aborted).toBe(true);
   });
 
-  test('does not abort any more once it is disposed', () => {
+  test('no longer aborts once it is disposed', () => {
     const response = newResponse();
     const stopping = new AbortController();
     const interruption = interruptionOf(response, stopping.signal);

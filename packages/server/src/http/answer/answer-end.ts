@@ -1,13 +1,13 @@
-/** Ends what a request holds when its answer ends: the last byte was sent, or the connection was closed. */
+/** Releases what a request holds when its answer ends: when the last byte was sent or the connection was closed. */
 import type { ServerResponse } from 'node:http';
 
-/** Calls back one time, when the answer was sent or can no longer be sent; several callbacks in the order of registration. */
+/** Calls back once, when the answer was sent or can no longer be sent. Several callbacks are called in registration order. */
 export function onAnswerEnd(response: ServerResponse, callback: () => void): void {
   if (response.destroyed || response.closed) callback();
   else response.once('close', callback);
 }
 
-/** Aborts when the answer can no longer be sent, or when one of the signals does. Disposing removes the listeners. */
+/** Aborts when the answer can no longer be sent, or when one of the signals aborts. Disposing it removes the listeners. */
 export interface Interruption extends Disposable {
   readonly signal: AbortSignal;
 }

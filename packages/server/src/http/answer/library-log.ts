@@ -1,6 +1,6 @@
 /**
- * Logs the errors that the HTTP library finds by itself. The library has no logger of its own: it would make a child logger for
- * every request, and each request already has its one line.
+ * Logs the errors that the HTTP library itself finds. The library gets no logger of its own, because it would make a child logger
+ * for every request, and each request already has its one line.
  */
 import { type FastifyRequest, LogController } from 'fastify';
 import type { Log } from '../../telemetry/log/log.ts';
@@ -13,7 +13,7 @@ export class LibraryLog extends LogController {
     this.#log = log;
   }
 
-  /** A body could not be read to its end. If the client left, the line of its request says so. */
+  /** Logs that a body could not be read to its end. If the client left, the request's own line says so. */
   override streamError(error: NodeJS.ErrnoException, request: FastifyRequest): void {
     if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') this.#tell(error, request, 'an answer was broken off');
   }

@@ -1,6 +1,6 @@
 /**
- * Watches every request until the last byte of its answer was sent, or the connection is gone. It writes one line to the log and
- * counts in the operator's metrics.
+ * Watches every request until the last byte of its answer was sent or the connection is gone. Then writes one line to the log
+ * and counts the request in the operator's metrics.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type AnswerLine, answerLog } from '../../telemetry/log/answer-log.ts';
@@ -20,8 +20,7 @@ export function createAnswerWatch(log: Log, observer: Observer): AnswerWatch {
 }
 
 /**
- * Watches the requests of an app. Its hook must be the first hook of the app. Requests for which no hook is called are not
- * counted.
+ * Watches an app's requests. Its hook must be the app's first hook. Requests for which no hook is called are not counted.
  */
 export function observeRequests(app: FastifyInstance, watch: AnswerWatch, observer: Observer): void {
   const isObserved = observer !== NO_OBSERVER;

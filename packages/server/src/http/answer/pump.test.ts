@@ -14,7 +14,7 @@ test('a body arrives unchanged in pieces of at most 64 KiB, whatever the size of
   expect(Math.max(...sizes)).toBe(responsePumpBytes);
 });
 
-test('the body of an answer is not read while the client takes nothing', {
+test('an answer’s body is not read while the client takes nothing', {
   tags: ['Transfer-1', 'Limits-14'],
 }, async () => {
   let read = 0;
@@ -36,7 +36,7 @@ test.each([
   ['longer', 5],
   ['shorter', 11],
 ])(
-  'a body that is %s than declared fails before all declared bytes were sent',
+  'a body that is %s than declared fails before all declared bytes are sent',
   { tags: ['Transfer-4'] },
   async (problem, declared) => {
     const pieces: Buffer[] = [];

@@ -9,16 +9,16 @@ import { responsePumpBytes } from '@vouchbox/protocol';
 type Pieces = AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>;
 
 /**
- * A stream over a body of this many bytes. It fails if the pieces have more or fewer bytes. The connection then ends before the
- * declared length, and never after it.
+ * A stream over a body of this many bytes. It fails if the pieces together have more or fewer bytes. The connection then always
+ * ends before the declared length is reached.
  */
 export function pumpOf(pieces: Pieces, byteLength: number): Readable {
   return Readable.from(cut(pieces, byteLength), { objectMode: false, highWaterMark: responsePumpBytes });
 }
 
 /**
- * The pieces that the pump sends: views into the pieces of the body. The last piece is held back until it is known to be the
- * last, so that no client takes a body of the wrong length for a complete one.
+ * The pieces that the pump sends: views into the body's own pieces. The last piece is held back until it is known to be the
+ * last, so that no client mistakes a body of the wrong length for a complete one.
  */
 async function* cut(pieces: Pieces, byteLength: number): AsyncGenerator<Uint8Array> {
   let left = byteLength;

@@ -1,20 +1,20 @@
 /**
- * The form of a refusal on the wire. Routes, the router and the HTTP parser all use one envelope and one set of
- * headers, made from the one error table. Spec § Errors; RFC 6750 § 3.
+ * The form of a refusal on the wire. Routes, the router and the HTTP parser all use the same envelope and headers, made
+ * from the same error table. Spec § Errors; RFC 6750 § 3.
  */
 import { ERRORS, type ErrorEnvelope } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 
-/** Longest public message, in characters. It may contain text from the request. */
+/** The most characters in a public message. A message may contain text from the request. */
 const messageCharsMax = 200;
 
-/** The default Retry-After of a refusal for lack of capacity. */
+/** The default Retry-After when a request is refused for lack of capacity. */
 const retryAfterSecondsDefault = 1;
 const CAPACITY_STATUSES: ReadonlySet<number> = new Set([429, 503, 507]);
 
 export interface RefusalContext {
   readonly requestId: string;
-  /** Whether the request carried a token: this decides the form of the challenge. */
+  /** Whether the request carried a token. This decides the form of the challenge. */
   readonly hasToken: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface Refusal {
   readonly body: Buffer;
 }
 
-/** Headers of every answer. */
+/** The headers that every answer has. */
 export const PLAIN_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const;
 
 /** The answer for a refusal. */
@@ -67,7 +67,7 @@ function challenge(error: ServiceError, { hasToken }: RefusalContext): Record<st
   return { 'www-authenticate': `${realm}, error="insufficient_scope"${wanted}` };
 }
 
-/** Text that is safe to show: bounded, and without characters that act on a terminal or are invisible. */
+/** Text that is safe to show: bounded, and without characters that are invisible or act on a terminal. */
 function printable(text: string): string {
   const plain = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, escaped);
   return plain.length > messageCharsMax ? `${plain.slice(0, messageCharsMax - 1).toWellFormed()}…` : plain;
@@ -77,7 +77,7 @@ function escaped(character: string): string {
   return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 }
 
-/** Refusals that Fastify makes by itself before a handler runs, in the words of the contract. */
+/** Refusals that Fastify itself makes before a handler runs, in the contract's words. */
 const FRAMEWORK_REFUSALS: Readonly<Record<string, ServiceError>> = {
   FST_ERR_BAD_URL: new ServiceError('invalid_request', 'The request target is not a valid path.'),
   FST_ERR_MAX_PARAM_LENGTH: new ServiceError('route_not_found', ERRORS.route_not_found.meaning),
@@ -85,7 +85,7 @@ const FRAMEWORK_REFUSALS: Readonly<Record<string, ServiceError>> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: new ServiceError('invalid_request', 'The content length does not fit the body.'),
 };
 
-/** The refusal that a caller gets for any error. An unexpected error is `internal` and keeps its cause. */
+/** The refusal that a caller gets for an error. An unexpected error becomes `internal` and keeps its cause. */
 export function serviceErrorOf(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   const code = (error as { code?: unknown } | null)?.code;

@@ -1,6 +1,6 @@
 /**
- * A body that may be read: it has a permit, and nothing of it was read yet. Its signal says when it must not be read any further:
- * it came too late or too slowly, the credential ended, or another tenant needs the place. Spec § Limits.
+ * A body that may be read: it has a permit, and none of it was read yet. Its signal says when reading must stop, because the body
+ * came too late or too slowly, the credential ended, or another tenant needs the place. Spec § Limits.
  */
 import type { IncomingMessage } from 'node:http';
 import type { BodyOperationId, RequestBody } from '@vouchbox/protocol';
@@ -10,11 +10,11 @@ import type { Call } from './call.ts';
 
 /** Disposing returns the permit. */
 export interface AdmittedBody extends Disposable {
-  /** Aborted once the body must not be read any further; its reason is the refusal. */
+  /** Aborted once the body must not be read any further. The reason is the refusal. */
   readonly ended: AbortSignal;
 }
 
-/** How often the pace of a body that was not slow at first is checked again. */
+/** How often a body that was fast enough at first is checked again. */
 const lookMilliseconds = 1000;
 
 /**
@@ -29,7 +29,7 @@ export function admitBody(call: Call<BodyOperationId<false> | BodyOperationId<tr
   const end = (refusal: ServiceError) => ending.abort(refusal);
   const held = new DisposableStack();
   const permit = held.use(call.reserve('body', end));
-  // A body that came with its head is read at once, and needs no place.
+  // A body that came together with its head is read at once, so it needs no place.
   if (request.raw.readableLength !== declaredBytes(request.raw)) permit.claim();
   held.defer(context.authority.watch(caller, () => end(unknownCredential())));
   held.defer(watchPace(call, end));
@@ -37,15 +37,15 @@ export function admitBody(call: Call<BodyOperationId<false> | BodyOperationId<tr
   return { ended: ending.signal, [Symbol.dispose]: () => held.dispose() };
 }
 
-/** The declared length; null if the body is sent in chunks, whose sum shows only at the end. */
+/** The declared length; null if the body is sent in chunks, because its length is then known only at the end. */
 export function declaredBytes({ headers }: IncomingMessage): number | null {
   if (headers['transfer-encoding'] !== undefined) return null;
   return Number(headers['content-length'] ?? 0);
 }
 
 /**
- * Calls `end` at the deadline. While places are scarce, it calls `end` sooner for a body whose average rate since its
- * head is less than the least rate. The returned function stops the watch.
+ * Calls `end` at the deadline. While places are scarce, calls it sooner if the body's average rate since its head is
+ * below the minimum. The returned function stops the watch.
  */
 function watchPace(
   { request, context }: Call<BodyOperationId<false> | BodyOperationId<true>>,
@@ -54,7 +54,7 @@ function watchPace(
   const { bodyMilliseconds, bodyUnhurriedMilliseconds, bodyBytesPerSecond } = context.bounds;
   const { socket, readableLength } = request.raw;
   const beganAt = performance.now();
-  // The first bytes of a body often arrive with its head.
+  // The first bytes of a body often arrive together with its head.
   const bytesBefore = socket.bytesRead - readableLength;
   const isSlow = (milliseconds: number) =>
     socket.bytesRead - bytesBefore < (bodyBytesPerSecond * milliseconds) / 1000 && context.permits.isCrowded('body');

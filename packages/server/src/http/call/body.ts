@@ -1,6 +1,6 @@
 /**
- * Reads the JSON body of a request that was authenticated and is allowed. A request whose head is already wrong is
- * refused before a byte of its body is read, and before a waiting client is told to continue. Spec § Limits.
+ * Reads the JSON body of an authenticated and allowed request. A request whose head is already wrong is refused before a
+ * byte of its body is read and before a waiting client is told to continue. Spec § Limits.
  */
 import type { IncomingMessage } from 'node:http';
 import type { BodyOperationId, RequestBody } from '@vouchbox/protocol';
@@ -10,21 +10,21 @@ import { hasBody } from '../request/unread-body.ts';
 import { type AdmittedBody, admitBody, bodyTooLarge } from './admitted-body.ts';
 import type { Call } from './call.ts';
 
-/** Thrown if the client left while its request was read: nobody can be answered. */
+/** Thrown if the client left while its request was being read, so that there is nobody to answer. */
 export class ClientGone extends Error {
   override readonly name = 'ClientGone';
 }
 
 type JsonOperationId = Exclude<BodyOperationId<false>, 'putBlob'>;
 
-/** Plain JSON; its charset may be named, since there is only one. RFC 8259 § 8.1. */
+/** Plain JSON. The charset may be named, since there is only one. RFC 8259 § 8.1. */
 const JSON_MEDIA_TYPE = /^application\/json[\t ]*(?:;[\t ]*charset[\t ]*=[\t ]*(?:utf-8|"utf-8")[\t ]*)?;?[\t ]*$/i;
 
 /**
  * The parsed body. A body permit is held from the first byte until it is parsed.
  *
- * @throws ServiceError `unsupported_media_type`, `payload_too_large`, `invalid_json`, `body_timeout`, `unauthorized` if
- * the credential ends meanwhile, or for lack of a permit; ClientGone if the connection ended
+ * @throws ServiceError `unsupported_media_type`, `payload_too_large`, `invalid_json`, `body_timeout`; `unauthorized` if
+ * the credential ends meanwhile; a refusal if no permit is free; ClientGone if the connection ended
  */
 export async function readJsonBody(call: Call<JsonOperationId>): Promise<unknown> {
   checkMediaType(call.request.raw);
@@ -48,15 +48,15 @@ function readAdmitted(
 }
 
 /**
- * Reads a body that may be left out: it may be absent, consist of no chunks, or be an empty object.
+ * Reads a body that may be left out. It may be absent, have no chunks, or be an empty object.
  *
- * @throws ServiceError as for any body, and `invalid_request` if it has members
+ * @throws ServiceError as for any body, and `invalid_request` if the body has members
  */
 export async function readEmptyBody(call: Call<BodyOperationId<true>>): Promise<void> {
   const { request } = call;
   if (!hasBody(request.raw)) return;
   const isChunked = request.headers['transfer-encoding'] !== undefined;
-  // A chunked body may be empty, which shows only when it arrives. An empty body needs no media type.
+  // Whether a chunked body is empty is known only when it arrives. An empty body needs no media type.
   if (!isChunked) checkMediaType(request.raw);
   using admitted = admitBody(call);
   const bytes = await readAdmitted(call, admitted);
@@ -67,7 +67,7 @@ export async function readEmptyBody(call: Call<BodyOperationId<true>>): Promise<
     throw new ServiceError('invalid_request', 'This operation takes no members at "".');
 }
 
-/** The refusal of a body for an operation without one. */
+/** The refusal if an operation that takes no body gets one. */
 export function bodyNotTaken(): ServiceError {
   return new ServiceError('invalid_request', 'This operation takes no body.');
 }
@@ -105,7 +105,7 @@ function checkMediaType(request: IncomingMessage): void {
 
 interface ReadOptions {
   readonly bytesMax: number;
-  /** Aborted once nothing more may be read; its reason is the refusal. */
+  /** Aborted once nothing more may be read. The reason is the refusal. */
   readonly ended: AbortSignal;
   readonly onTooLarge: () => ServiceError;
 }
@@ -133,7 +133,7 @@ function readBytes(request: IncomingMessage, { bytesMax, ended, onTooLarge }: Re
     function gone(): void {
       stop(() => reject(new ClientGone()));
     }
-    // If a client leaves, Node also reports an error; `close` follows and says the same.
+    // If a client leaves, Node also reports an error. `close` follows and says the same.
     request.on('error', () => undefined);
     request.on('data', take).on('end', end).on('close', gone);
     if (request.destroyed) gone();

@@ -1,6 +1,6 @@
 /**
- * One request of an operation, in the contract's types: its query, the permits it may take, and its caller. A handler
- * does not compile if it uses a part that its operation does not list; `respond.ts` does the same for answers.
+ * One request for an operation, in the contract's types: its query, the permits that it may take, and its caller. A
+ * handler does not compile if it uses a part that its operation does not list. `respond.ts` does the same for answers.
  */
 import {
   type CallerOperationId,
@@ -36,16 +36,16 @@ declare module 'fastify' {
   }
 }
 
-/** The permits and bounds of calls. */
+/** The permits and bounds that apply to calls. */
 export interface CallContext {
   readonly permits: Permits;
   readonly authority: AuthorityWatch;
-  /** Aborted once the service is stopping: new work is refused and waits end with `shutting_down`. */
+  /** Aborted once the service is stopping. New work is then refused, and waits end with `shutting_down`. */
   readonly stopping: AbortSignal;
   readonly bounds: TransportBounds;
 }
 
-/** The caller, in an operation that is not public. */
+/** The caller. Only for operations that are not public. */
 export function callerOf(request: FastifyRequest): Caller {
   if (request.caller === null) throw new Error('a handler of a public operation asked for the caller');
   return request.caller;
@@ -81,8 +81,8 @@ export class Call<Id extends OperationId> {
   }
 
   /**
-   * @throws ServiceError `invalid_request` naming the first wrong parameter, `insufficient_scope` naming the scope that
-   * one of the parameters needs
+   * @throws ServiceError `invalid_request` that names the first wrong parameter, or `insufficient_scope` that names the
+   * scope which one of the parameters needs
    */
   readQuery(): FilledQueryOf<Id> {
     const { query, queryAccess = {} } = operationOf(this.id);
@@ -96,7 +96,7 @@ export class Call<Id extends OperationId> {
   }
 
   /**
-   * Reserves a permit. If another tenant needs the place, `giveWay` ends what the permit admits.
+   * Reserves a permit. If another tenant needs the place, `giveWay` ends the work that holds the permit.
    *
    * @throws ServiceError if no such permit is free
    */
@@ -105,10 +105,10 @@ export class Call<Id extends OperationId> {
   }
 
   /**
-   * Reserves a permit that the answer holds to its end, unless the permit is returned before. Without `giveWay`, the connection
-   * is reset when another tenant needs the place, as for an answer that is being sent.
+   * Reserves a permit that the answer holds to its end, unless it is returned earlier. If another tenant needs the place,
+   * `giveWay` is called. By default, it resets the connection, as is right for an answer that is being sent.
    *
-   * @throws ServiceError if none is free
+   * @throws ServiceError if no such permit is free
    */
   hold<Kind extends PermitKind>(this: Call<HolderOf<Kind>>, kind: Kind, giveWay: GiveWay = this.#reset): Reservation {
     const permit = this.reserve(kind, giveWay);
@@ -118,8 +118,8 @@ export class Call<Id extends OperationId> {
   }
 
   /**
-   * Holds a permit for a long answer. When the caller's authority ends, `onEnded` is called; by default, it ends the
-   * connection of the answer. Spec § Response transfer rules.
+   * Holds a permit for a long answer. When the caller's authority ends, `onEnded` is called. By default, it ends the
+   * answer's connection. Spec § Response transfer rules.
    *
    * @throws ServiceError if none is free
    */
@@ -134,14 +134,14 @@ export class Call<Id extends OperationId> {
     return permit;
   }
 
-  /** Claims the permit of this answer, if it has one: see `claimFor`. @throws ServiceError if no place is free */
+  /** Claims this answer's permit, if it has one: see `claimFor`. @throws ServiceError if no place is free */
   claimFor(answer: { readonly bytes: number }): void {
     if (this.#answer !== null) claimFor(this.#answer, this.request, answer);
   }
 }
 
 /**
- * Claims the permit of an answer that is long. A short answer, and one without a body, are sent at once and need no place.
+ * Claims the permit for a long answer. A short answer, or one without a body, is sent at once and needs no place.
  *
  * @throws ServiceError if no place is free
  */
@@ -155,11 +155,11 @@ export function claimFor(
 
 export type Handler<Id extends OperationId> = (call: Call<Id>) => Promise<FastifyReply> | FastifyReply;
 
-/** A handler for each of these operations: a missing one does not compile. */
+/** A handler for each of these operations. The code does not compile if one is missing. */
 export type Handlers<Ids extends OperationId = OperationId> = { readonly [Id in Ids]: Handler<Id> };
 
 /**
- * Refuses new work once the service is stopping, before anything is taken or read for it.
+ * Refuses new work once the service is stopping, before a permit is taken or a body is read for it.
  *
  * @throws ServiceError `shutting_down`
  */

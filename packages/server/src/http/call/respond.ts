@@ -1,4 +1,4 @@
-/** How an answer is sent: small JSON at once, large bodies through the pump, refusals in the envelope. */
+/** Sends answers: small JSON in one write, large bodies through the pump, and refusals in the envelope. */
 import { Readable } from 'node:stream';
 import {
   type AnswerBody,
@@ -17,14 +17,14 @@ import { refusalOf } from '../answer/refusal.ts';
 import { beforeDiscarding, hasUnreadBody } from '../request/unread-body.ts';
 import type { Call } from './call.ts';
 
-/** The headers of an answer, if it has any beyond those of every answer. */
+/** The headers of an answer, if it has any beyond those that every answer has. */
 type Headers<Id extends OperationId, Status> = [AnswerHeaderOf<Id, Status>] extends [never]
   ? []
   : [headers: Readonly<Record<AnswerHeaderOf<Id, Status>, string>>];
 
 /**
- * Sends a value as JSON with a declared length. A text that fits into a piece of the pump is sent in one write with the
- * head of the answer; a longer text goes through the pump.
+ * Sends a value as JSON with a declared length. A text that fits into one of the pump's pieces is sent in one write with
+ * the answer's head. A longer text goes through the pump.
  */
 export function sendJson<Id extends OperationId, Status extends StatusOf<Id>>(
   call: Call<Id>,
@@ -36,7 +36,7 @@ export function sendJson<Id extends OperationId, Status extends StatusOf<Id>>(
   return sendTextTo(call.reply, status, JSON.stringify(value));
 }
 
-/** Sends JSON that is already text, in the same way. */
+/** Sends JSON text in the same way. */
 export function sendJsonText<Id extends OperationId, Status extends StatusOf<Id>>(
   call: Call<Id>,
   status: Status,
@@ -58,7 +58,7 @@ export function sendNothing<Id extends OperationId, Status extends StatusOf<Id>>
   return sendEmpty(reply.code(status as number));
 }
 
-/** Sends no body. To HEAD, Fastify would answer `content-length: 0`, which is not the length that GET states. */
+/** Sends no body. For HEAD, Fastify itself would send `content-length: 0`, although GET states another length. */
 export function sendEmpty(reply: FastifyReply): FastifyReply {
   return reply.send(reply.request.method === 'HEAD' ? Readable.from([]) : undefined);
 }
@@ -81,7 +81,7 @@ export function sendBodyTo(reply: FastifyReply, status: number, body: Body<unkno
   return pumpTo(reply, body, { status, mediaType: JSON_TYPE });
 }
 
-/** Sends exact bytes with a declared length; more than one piece goes through the pump. */
+/** Sends exact bytes with a declared length. If they are longer than one piece, they go through the pump. */
 export function sendBytes<Id extends OperationId, Status extends StatusOf<Id>>(
   call: Call<Id>,
   status: Status,
@@ -107,14 +107,14 @@ export function sendPieces<Id extends OperationId, Status extends StatusOf<Id>>(
 
 const JSON_TYPE = 'application/json';
 
-/** UTF-8 bytes of one UTF-16 unit. */
+/** The most UTF-8 bytes that one UTF-16 unit can take. */
 const bytesPerUnitMax = 3;
 
 export function sendTextTo(reply: FastifyReply, status: number, text: string): FastifyReply {
   if (text.length > responsePumpBytes / bytesPerUnitMax) {
     return sendBytesTo(reply, Buffer.from(text), { status, mediaType: JSON_TYPE });
   }
-  // JSON has no charset. Without this serializer, Fastify adds one to the media type.
+  // JSON has no charset parameter. Without this serializer, Fastify adds one to the media type.
   return reply.code(status).header('content-type', JSON_TYPE).serializer(asItIs).send(text);
 }
 
@@ -134,7 +134,7 @@ export function sendBytesTo(reply: FastifyReply, bytes: Buffer, answer: Sent): F
 
 export function pumpTo(reply: FastifyReply, content: LongPart, answer: Sent): FastifyReply {
   reply.code(answer.status).header('content-type', answer.mediaType).header('content-length', content.bytes);
-  // A HEAD request reads nothing.
+  // For a HEAD request, nothing is read.
   return reply.send(reply.request.method === 'HEAD' ? Readable.from([]) : pumpOf(content.pieces(), content.bytes));
 }
 

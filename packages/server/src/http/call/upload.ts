@@ -1,6 +1,6 @@
 /**
- * The body of an upload, as it arrives. It is bounded as every body is: in bytes, in time, by a permit, and by the life
- * of the credential. The connection is read only as fast as the pieces are taken. All uploads together take one chunk
+ * The body of an upload, as it arrives. Like every body, it is bounded in bytes and in time, by a permit, and by the
+ * credential's life. The connection is read only as fast as the pieces are taken. All uploads together take one chunk
  * in each turn of the event loop, so that no other request waits for more than one chunk. Spec § Limits.
  */
 import type { IncomingMessage } from 'node:http';
@@ -11,19 +11,19 @@ import { ClientGone, refuseEncoded } from './body.ts';
 import type { Call } from './call.ts';
 
 export interface Upload extends Disposable {
-  /** The most bytes that may come: as many as the head declares, if it declares a length. */
+  /** The most bytes that may arrive. If the head declares a length, this is that length. */
   readonly bytesMax: number;
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
-/** Chunks of all uploads in one turn of the event loop. To hash and copy one chunk takes a quarter of a millisecond. */
+/** How many chunks all uploads take in one turn of the event loop. Hashing and copying one takes a quarter of a millisecond. */
 export const chunksInTurn = 1;
 
 /**
- * Takes a permit, and tells a waiting client to continue. Disposing returns the permit. All uploads share their `turns`.
+ * Takes a permit, and tells a waiting client to continue. Disposing it returns the permit. All uploads share `turns`.
  *
- * @throws ServiceError `unsupported_media_type`, `payload_too_large`, or for lack of a permit; the chunks reject with
- * `payload_too_large`, `body_timeout`, `unauthorized`, `tenant_capacity_exhausted`, or ClientGone
+ * @throws ServiceError `unsupported_media_type`, `payload_too_large`, or a refusal if no permit is free. The chunks reject
+ * with `payload_too_large`, `body_timeout`, `unauthorized`, `tenant_capacity_exhausted`, or ClientGone
  */
 export function uploadOf(call: Call<'putBlob'>, turns: Turns): Upload {
   const { raw } = call.request;
@@ -37,7 +37,7 @@ export function uploadOf(call: Call<'putBlob'>, turns: Turns): Upload {
   };
 }
 
-/** Rejects with the signal's reason. Nobody has to wait for this promise. */
+/** Rejects with the signal's reason. It is no error if nobody waits for this promise. */
 function rejectionOf(signal: AbortSignal): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => {});
@@ -49,7 +49,7 @@ async function* chunksOf(
   request: IncomingMessage,
   { bytesMax, turns, ended }: { readonly bytesMax: number; readonly turns: Turns; readonly ended: Promise<never> },
 ): AsyncGenerator<Uint8Array> {
-  // The connection must stay open when this loop ends early, because the refusal must still be sent.
+  // If this loop ends early, the connection must stay open, because the refusal must still be sent.
   const arriving = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
   let bytes = 0;
   try {

@@ -27,7 +27,7 @@ test.each([
     client.on('error', resolve).on('end', () => resolve(null));
   });
   prepare(socket);
-  // The reset comes in the tick in which the end of the connection `that has just ended` is on its way to the kernel.
+  // For the case `that has just ended`, the reset comes in the tick in which the connection's end is on its way to the kernel.
   process.nextTick(() => process.nextTick(() => resetConnection(socket)));
   await once(socket, 'close');
   expect(errors).toEqual([]);

@@ -1,41 +1,41 @@
-/** The state of one open connection. Times are of the monotonic clock, in milliseconds. */
+/** The state of one open connection. Times are in milliseconds on the monotonic clock. */
 import type { ServerResponse } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
 import type { Intake } from './intake.ts';
 
-/** Why a connection must end: its reader takes nothing, or its lifetime is over. */
+/** Why a connection must end: because its reader takes nothing, or because its lifetime is over. */
 export type Ending = 'stuck' | 'old';
 
 export interface Connection {
   readonly socket: Socket;
-  /** The peer of the connection: an IPv4 address, or the network of an IPv6 address. */
+  /** The connection's peer: an IPv4 address, or the network of an IPv6 address. */
   readonly peer: string;
   readonly openedAt: number;
   /** Answers that have begun or are queued, oldest first. */
   readonly answers: ServerResponse[];
   readonly intake: Intake;
-  /** Requests accepted so far. */
+  /** How many requests were accepted so far. */
   requests: number;
-  /** The tenant whose live credential was shown on it; null until then. */
+  /** The tenant whose live credential was shown on the connection; null until then. */
   tenant: string | null;
-  /** Since when no request is under way on it. A head that is still arriving is not yet a request. */
+  /** Since when the connection has had no request under way. A head that is still arriving is not yet a request. */
   quietSince: number;
-  /** `accepted`: bytes of pieces that the kernel accepted whole; `left`: bytes left of the piece in flight. */
+  /** `accepted`: the bytes in pieces that the kernel accepted whole. `left`: the bytes left of the piece in flight. */
   accepted: number;
   left: number;
-  /** The time at which `accepted` or `left` last changed, or nothing was left to send. */
+  /** The last time at which `accepted` or `left` changed, or there was nothing left to send. */
   progressAt: number;
-  /** No further request is accepted, and the socket is destroyed at this time. */
+  /** If set, no further request is accepted, and the socket is destroyed at this time. */
   closesAt: number | null;
-  /** No further request is accepted, and the connection is closed soon after the kernel has its last byte. */
+  /** If true, no further request is accepted, and the connection is closed soon after the kernel has its last byte. */
   closesWhenSent: boolean;
-  /** Called once when the connection must end; the socket is destroyed a moment later. */
+  /** Called once when the connection must end. The socket is destroyed a moment later. */
   onEnding: ((why: Ending) => void) | null;
 }
 
 /**
- * The peer of an address. A client with one IPv6 address usually has its whole /64 network, so the network counts as
- * one peer. RFC 6177 § 2. An IPv4 address in IPv6 spelling is the IPv4 address. RFC 4291 § 2.5.5.2.
+ * The peer that an address belongs to. A client with one IPv6 address usually has the whole /64 network, so the network
+ * counts as one peer: RFC 6177 § 2. An IPv4 address in IPv6 spelling counts as the IPv4 address: RFC 4291 § 2.5.5.2.
  */
 export function peerOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
@@ -53,8 +53,8 @@ export function peerOf(address: string): string {
 }
 
 /**
- * A reader is stuck if neither number changes: the bytes of pieces that were accepted whole, and the rest of the piece in flight.
- * Only the handle knows that rest; Node's own socket timeout reads it there too.
+ * Notes whether the reader takes bytes. It is stuck if neither number changes: the bytes in pieces that were accepted whole, and
+ * the bytes left of the piece in flight. Only the handle knows the second number; Node's own socket timeout also reads it there.
  */
 export function noteProgress(connection: Connection, now: number): void {
   const { socket } = connection;
@@ -68,8 +68,8 @@ export function noteProgress(connection: Connection, now: number): void {
 
 /**
  * Closes a connection at once and discards what its reader has not taken. After an ordinary close, the kernel would keep
- * megabytes of unread data for minutes. A connection that only has its end left to send is closed in the ordinary way: Node fails
- * to reset a connection while it tells the kernel of the end, and would then never close it. tcp(7), on SO_LINGER.
+ * megabytes of unread data for minutes. A connection that has only its end left to send is closed in the ordinary way, because
+ * Node cannot reset a connection while it tells the kernel about the end, and would then never close it. tcp(7), SO_LINGER.
  */
 export function resetConnection(socket: Socket): void {
   const isEnding = socket.writableEnded && socket.writableLength === 0;

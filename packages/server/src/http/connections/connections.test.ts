@@ -7,7 +7,7 @@ import { TRANSPORT_BOUNDS } from './transport.ts';
 
 const { writeProgressMilliseconds, connectionMilliseconds } = TRANSPORT_BOUNDS;
 
-/** The numbers of a socket that the watch reads, changed by the test. */
+/** A socket's numbers that the watch reads. The test changes them. */
 class SocketNumbers extends EventEmitter {
   bytesWritten = 0;
   writableLength = 0;
@@ -18,12 +18,12 @@ class SocketNumbers extends EventEmitter {
 
   constructor() {
     super();
-    // The HTTP server would read here.
+    // Stands for the HTTP server, which reads here.
     this.on('data', () => {});
   }
 
   /**
-   * Writes `bytes` that the kernel has not accepted: pieces that were not begun, and the rest of the piece in flight.
+   * Writes `bytes` that the kernel has not accepted yet: pieces that were not begun, and the rest of the piece in flight.
    */
   write(bytes: number): void {
     this.bytesWritten += bytes;
@@ -85,7 +85,7 @@ test('a connection is closed after a whole deadline without an accepted byte, an
   expect(at(1000 + writeProgressMilliseconds)).toBe(true);
 });
 
-test('a stuck connection is reset, so that the kernel keeps no bytes for its reader; an idle one is closed normally', () => {
+test('a stuck connection is reset, so that the kernel keeps no bytes for it, and an idle connection is closed normally', () => {
   const stuck = watched();
   stuck.socket.write(100_000);
   stuck.at(0);
@@ -95,7 +95,7 @@ test('a stuck connection is reset, so that the kernel keeps no bytes for its rea
   expect([stuck.socket.isReset, idle.socket.isReset, idle.socket.isDestroyed]).toEqual([true, false, true]);
 });
 
-test('a connection that closes after its answer ends soon after the last byte, or at its deadline if it is stuck', () => {
+test('a connection that is to close after its answer ends soon after the last byte, or at its deadline if it is stuck', () => {
   const { socket, connections, raw, at } = watched();
   socket.write(100);
   connections.closeWhenSent(raw);
@@ -138,7 +138,7 @@ test('a connection ends when its lifetime is over, whatever is active on it', { 
   expect(at(connectionMilliseconds)).toBe(true);
 });
 
-test('the listeners for the end of a connection are called once, with the reason, shortly before the end', () => {
+test('the listeners for a connection’s end are called once, with the reason, shortly before the end', () => {
   const { at, connections, raw } = watched();
   const told: string[] = [];
   connections.onEnding(raw, (why) => told.push(why));
@@ -160,7 +160,7 @@ test('an answer that begins in the second half of a connection’s lifetime is t
   expect(connections.count).toBe(0);
 });
 
-test('a connection that is being closed begins no further answer', () => {
+test('no further answer begins on a connection that is being closed', () => {
   const { connections, raw } = watched();
   connections.closeAfterAnswer(raw);
   expect(connections.isClosing(raw)).toBe(true);

@@ -1,6 +1,6 @@
 /**
- * Watches every open connection: how old it is, whether its reader still takes bytes, which answers are under way on
- * it, and whether it must give way to others. One sweep serves all of them. Spec § Limits 15, 16, 18.
+ * Watches every open connection: its age, whether its reader still takes bytes, which answers are under way on it, and
+ * whether it must give way to others. One sweep checks all connections. Spec § Limits 15, 16, 18.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -11,10 +11,10 @@ import { placesOfStrangers, whoGivesWay } from './room.ts';
 import type { TransportBounds } from './transport.ts';
 import { Turns } from './turns.ts';
 
-/** How long a client may take to read the answer that ends its connection, and to close the connection. */
+/** How long a client may take to read the last answer on its connection and to close the connection. */
 const lingerMilliseconds = 1000;
 
-/** The connections of one listener. Disposing destroys what is still open. */
+/** The connections of one listener. Disposing it destroys those that are still open. */
 export class Connections implements Disposable {
   readonly #bounds: TransportBounds;
   readonly #gaveWay: () => void;
@@ -63,8 +63,8 @@ export class Connections implements Disposable {
   }
 
   /**
-   * Registers an answer. False if the connection is closing: the request must be ignored, since its bytes are the rest of a
-   * refused request.
+   * Registers an answer. False if the connection is closing. The request must then be ignored, since its bytes are the rest of
+   * a refused request.
    */
   beginAnswer(request: IncomingMessage, response: ServerResponse): boolean {
     const connection = this.#open.get(request.socket);
@@ -73,7 +73,7 @@ export class Connections implements Disposable {
     connection.requests += 1;
     connection.answers.push(response);
     onAnswerEnd(response, () => this.#answerEnded(connection, response));
-    // The longest wait takes half of a connection's life, so an answer that begins in the second half is the last.
+    // The longest wait takes half of a connection's life, so an answer that begins in the second half must be the last.
     const age = performance.now() - connection.openedAt;
     if (age > this.#bounds.connectionMilliseconds / 2) response.shouldKeepAlive = false;
     return true;
@@ -85,7 +85,7 @@ export class Connections implements Disposable {
     if (connection !== undefined) connection.tenant = tenant;
   }
 
-  /** Notes that the connection speaks another protocol from now on. Returns the bytes that had already arrived for it. */
+  /** Notes that the connection uses another protocol from now on. Returns the bytes that had already arrived for it. */
   upgrade(socket: Socket): Buffer {
     return this.#open.get(socket)?.intake.release() ?? Buffer.alloc(0);
   }
@@ -95,7 +95,7 @@ export class Connections implements Disposable {
     return this.#open.get(socket)?.answers ?? [];
   }
 
-  /** Whether no further request of this connection is accepted. */
+  /** Whether this connection accepts no further request. */
   isClosing(socket: Socket): boolean {
     return this.#open.get(socket)?.closesAt !== null;
   }
@@ -110,7 +110,7 @@ export class Connections implements Disposable {
     );
   }
 
-  /** Accepts no further request from this connection, which ends with the answer under way. */
+  /** Accepts no further request from this connection. The connection ends with the answer under way. */
   closeAfterAnswer(socket: Socket): void {
     const connection = this.#open.get(socket);
     if (connection !== undefined) connection.closesAt ??= Number.POSITIVE_INFINITY;
@@ -124,7 +124,7 @@ export class Connections implements Disposable {
     connection.closesWhenSent = true;
   }
 
-  /** Makes every answer under way the last of its connection, unless its head was already sent. */
+  /** Makes every answer under way the last on its connection, unless the answer's head was already sent. */
   closeAfterAnswers(): void {
     for (const { answers } of this.#open.values()) for (const answer of answers) answer.shouldKeepAlive = false;
   }
@@ -140,7 +140,7 @@ export class Connections implements Disposable {
     for (const socket of this.#open.keys()) socket.destroy();
   }
 
-  /** Ends everything that is due at `now`, a time of the monotonic clock in milliseconds. The sweep also runs by itself. */
+  /** Ends everything that is due at `now`, in milliseconds on the monotonic clock. The sweep also runs by itself. */
   sweep(now: number): void {
     for (const connection of this.#open.values()) {
       noteProgress(connection, now);
@@ -159,20 +159,20 @@ export class Connections implements Disposable {
     this.makeRoom(now);
   }
 
-  /** Ends connections until the rest are within their bounds, or none of them can give way. */
+  /** Ends connections until the others are within their bounds, or none of them can give way. */
   makeRoom(now: number): void {
     for (;;) {
       if (this.#open.size <= Math.min(this.#bounds.connectionsOfPeer, placesOfStrangers(this.#bounds))) return;
       const connection = whoGivesWay(this.#open.values(), this.#bounds, now);
       if (connection === null) return;
-      // The connection is removed here, because the event that reports its end comes later.
+      // The connection is removed here, because the event that reports its end would come later.
       this.#open.delete(connection.socket);
       resetConnection(connection.socket);
       this.#gaveWay();
     }
   }
 
-  /** Makes room a moment later. If many clients connect together, requests that some have sent are read first. */
+  /** Makes room a moment later, so that if many clients connect together, the requests that have arrived are read first. */
   #makeRoomSoon(): void {
     if (this.#willMakeRoom) return;
     this.#willMakeRoom = true;

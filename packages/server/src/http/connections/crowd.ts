@@ -1,8 +1,8 @@
-/** Reports connections that were turned away for lack of room: each is counted, and the log has one line a second. */
+/** Reports connections that were turned away for lack of room. Each is counted, and the log gets at most one line a second. */
 import type { Log } from '../../telemetry/log/log.ts';
 import type { Observer } from '../../telemetry/observer.ts';
 
-/** The shortest time between two lines. A line for each connection of an attack, thousands a second, would be a second attack. */
+/** The shortest time between two lines. In an attack, a line for each connection would be thousands of lines a second. */
 const lineMilliseconds = 1000;
 
 export class Crowd {

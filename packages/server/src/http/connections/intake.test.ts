@@ -25,7 +25,7 @@ interface Given {
   readonly onSlice?: (intake: Intake) => void;
 }
 
-/** An intake, a record of the bytes that it passes to the parser, and the means to drive it. */
+/** An intake, a record of the bytes that it passes to the parser, and functions to drive it. */
 function opened({ turns = new Turns(), answers = [], isClosing = false, onSlice }: Given = {}) {
   const socket = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() }) as Socket;
   const slices: string[] = [];
@@ -42,7 +42,7 @@ function opened({ turns = new Turns(), answers = [], isClosing = false, onSlice 
 }
 
 describe('the intake of a connection', () => {
-  test('separates the heads of two requests, wherever the first read ends within the first head', () => {
+  test('separates the heads of two requests, wherever in the first head the first read ends', () => {
     for (let cut = 1; cut <= HEAD.length; cut += 1) {
       const { slices, arrive } = opened();
       const both = HEAD + HEAD;
@@ -53,7 +53,7 @@ describe('the intake of a connection', () => {
     }
   });
 
-  test('passes on a head that arrives in three reads, one of them a single byte of the head’s end', () => {
+  test('passes on a head that arrives in three reads, one of which has a single byte of the head’s end', () => {
     const { slices, arrive } = opened();
     const end = HEAD.length - 3;
     const reads = [HEAD.slice(0, end), HEAD.slice(end, end + 1), HEAD.slice(end + 1) + HEAD];
@@ -84,7 +84,7 @@ describe('the intake of a connection', () => {
     expect(slices).toEqual([HEAD, '0\r\n\r\n', HEAD]);
   });
 
-  test('discards what arrives on a connection that closes', () => {
+  test('discards what arrives on a closing connection', () => {
     const { socket, slices, arrive } = opened({ isClosing: true });
     arrive(HEAD);
     expect([slices, socket.isPaused()]).toEqual([[], false]);
@@ -109,7 +109,7 @@ describe('a request that arrives before the earlier one is answered', () => {
     expect(slices).toEqual([HEAD]);
   });
 
-  test('is passed on at once while the body of the earlier request arrives', () => {
+  test('is passed on at once while the earlier request’s body is arriving', () => {
     const { slices, arrive } = opened({ answers: [{ req: { complete: false } } as ServerResponse] });
     arrive('body');
     expect(slices).toEqual(['body']);
@@ -149,7 +149,7 @@ describe('a request that arrives before the earlier one is answered', () => {
     first.arrive(HEAD + HEAD);
     first.intake.answerEnded();
     second.arrive(HEAD);
-    // A connection was taken, so the next turn of the event loop passes on one request only, and later turns the rest.
+    // A connection was taken, so the next turn of the event loop passes on only one request. Later turns pass on the rest.
     turns.connectionTaken();
     await expect.poll(() => passed).toHaveLength(3);
     expect(passed).toEqual(['first', 'second', 'first']);

@@ -1,25 +1,25 @@
 /**
- * Passes the bytes of a connection to the HTTP parser one request at a time. The parser begins every request that it gets, and
- * one read can hold two thousand of them. So a request waits for its turn while an earlier request of its connection is
- * unanswered. While too many are unanswered, the connection is not read. RFC 9112 § 9.3.2.
+ * Passes a connection's bytes to the HTTP parser one request at a time. The parser begins every request that it gets, and one
+ * read can contain two thousand requests. So a request waits for its turn while an earlier request on its connection is
+ * unanswered. While too many requests are unanswered, the connection is not read. RFC 9112 § 9.3.2.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Turns } from './turns.ts';
 
-/** Requests of one connection that may be unanswered at once. */
+/** How many requests on one connection may be unanswered at once. */
 export const unansweredMax = 8;
 
-/** Bytes of answers that may wait for the reader of a connection before its next request is begun. */
+/** How many bytes of answers may wait for a connection's reader before the next request is begun. */
 export const waitingBytesMax = 64 * 1024;
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 
 export interface IntakeOptions {
   readonly turns: Turns;
-  /** Answers under way on the connection, oldest first. The caller keeps it up to date. */
+  /** Answers under way on the connection, oldest first. The caller keeps this list up to date. */
   readonly answers: readonly ServerResponse[];
-  /** Whether no further request is accepted: what arrives is discarded. */
+  /** Whether no further request is accepted, so that everything that arrives is discarded. */
   readonly isClosing: () => boolean;
 }
 
@@ -29,11 +29,11 @@ export class Intake {
   readonly #options: IntakeOptions;
   /** Passes bytes to the parser. */
   readonly #parse: (bytes: Buffer) => void;
-  /** The bytes that have arrived and were not passed to the parser. */
+  /** Bytes that have arrived but were not passed to the parser yet. */
   #rest: Buffer = Buffer.alloc(0);
-  /** The last bytes that were passed, because a head may end across two reads. */
+  /** The last bytes that were passed, because the end of a head may be split between two reads. */
   #shown = '';
-  /** Bytes of the latest request's body that were not passed yet, if its length was declared. */
+  /** How many bytes of the latest request's body were not passed yet, if its length was declared. */
   #bodyLeft = 0;
   #isHeld = false;
   #hasAsked = false;
@@ -47,23 +47,23 @@ export class Intake {
     if (parse === undefined) throw new Error('the HTTP server does not listen to this connection');
     this.#parse = parse;
     socket.off('data', parse);
-    // A listener on the socket also makes Node give up its direct path from the socket to the parser: that path skips all
+    // A listener on the socket also makes Node give up its direct path from the socket to the parser, which would skip all
     // listeners.
     socket.on('data', this.#take);
   }
 
-  /** Notes that a request of this connection began. */
+  /** Notes that a request on this connection began. */
   requestBegan({ headers }: IncomingMessage): void {
     this.#hasTurn = false;
     this.#bodyLeft = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : 0;
   }
 
-  /** Notes that an answer of this connection was sent, or never will be. */
+  /** Notes that an answer on this connection was sent, or never will be. */
   answerEnded(): void {
     if (this.#isHeld) this.#askForTurn();
   }
 
-  /** Stops: the connection speaks another protocol now. Returns what had arrived after the request that changed the protocol. */
+  /** Stops, because the connection now uses another protocol. Returns what arrived after the request that changed it. */
   release(): Buffer {
     this.#isReleased = true;
     this.#socket.off('data', this.#take);
@@ -80,7 +80,7 @@ export class Intake {
       }
       this.#show(this.#sliceEnd());
       if (this.#isReleased || this.#socket.destroyed) return;
-      // The reader of a body, or the writer of an answer, has asked for a pause and ends it itself.
+      // The reader of a body, or the writer of an answer, has asked for this pause and will end it.
       if (this.#socket.isPaused()) {
         this.#socket.unshift(this.#rest);
         return;
@@ -96,7 +96,7 @@ export class Intake {
     this.#parse(slice);
   }
 
-  /** Whether more may be passed to the parser. A body may always be passed: its request cannot be answered without it. */
+  /** Whether more may be passed to the parser. A body may always be passed, because its request cannot be answered without it. */
   #mayShow(): boolean {
     const { answers } = this.#options;
     return this.#isInBody() || answers.length === 0 || (this.#hasTurn && this.#mayBegin());
@@ -131,7 +131,7 @@ export class Intake {
     });
   }
 
-  /** How much may be passed at once: never the heads of two requests. A declared body is passed whole, whatever it contains. */
+  /** How much may be passed at once. This never includes two heads. A declared body is passed whole, whatever it contains. */
   #sliceEnd(): number {
     const rest = this.#rest;
     if (this.#bodyLeft > 0) return Math.min(this.#bodyLeft, rest.length);

@@ -21,14 +21,14 @@ test.each([
   expect((failure as StartError).hint).toContain('SERVICE_');
 });
 
-test('the log states at the start the bounds that hold for every connection', { tags: ['Limits-26'] }, async () => {
+test('at the start, the log states the bounds that hold for every connection', { tags: ['Limits-26'] }, async () => {
   await using server = await openServer();
   expect(server.log.find((line) => line['msg'] === 'transport bounds')).toMatchObject({
     bounds: { connections: 256, headMilliseconds: 30_000, connectionMilliseconds: 600_000 },
   });
 });
 
-test('a request is one log line with its id, route and caller, and without its target and key', async () => {
+test('a request makes one log line, which has its id, route and caller, but not its target and key', async () => {
   await using server = await openServer();
   const headers = { authorization: 'Bearer key-of-acme' };
   const response = await fetch(`${server.url}/v1/jobs?cursor=top-secret`, { headers });
@@ -57,7 +57,7 @@ const POST_IN_CHUNKS =
   'POST /v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer key-of-acme\r\n' +
   'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
 
-test('a request whose body stops being valid HTTP is answered 400', async () => {
+test('a request is answered 400 if its body stops being valid HTTP', async () => {
   await using server = await openServer();
   using raw = await RawSocket.open(server.port);
   raw.send(POST_IN_CHUNKS);

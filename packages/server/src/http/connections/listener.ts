@@ -1,6 +1,6 @@
 /**
- * The socket side of HTTP: one HTTP/1.1 server with every bound set. It refuses malformed requests before the router
- * sees them, and answers in the envelope also where Node would answer with an empty body or not at all.
+ * The socket side of HTTP: one HTTP/1.1 server with every bound set. It refuses malformed requests before the router sees
+ * them. It answers in the envelope even where Node would answer with an empty body or not at all.
  */
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
@@ -20,10 +20,10 @@ import type { Connections } from './connections.ts';
 import type { Crowd } from './crowd.ts';
 import type { TransportBounds } from './transport.ts';
 
-/** Taken without an import: an import reads every name of the module, and some names load all of Node's `fetch`. */
+/** Taken without an import, because an import reads every name in the module, and some names load all of Node's `fetch`. */
 const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http');
 
-/** Emits `upgrade`, with the arguments of Node's event of that name, for every handshake with a well-formed head. */
+/** Emits `upgrade`, with the same arguments as Node's `upgrade` event, for every handshake with a well-formed head. */
 export type Upgrades = EventEmitter<{ upgrade: [request: IncomingMessage, socket: Socket, head: Buffer] }>;
 
 export interface HttpServerOptions {
@@ -35,7 +35,7 @@ export interface HttpServerOptions {
   readonly observer: Observer;
 }
 
-/** Builds the server; it does not listen yet. `handler` gets only requests with a well-formed head. */
+/** Builds the server, which does not listen yet. `handler` gets only requests with a well-formed head. */
 export function createHttpServer(handler: RequestListener, options: HttpServerOptions): Server {
   const { bounds, connections } = options;
   const server = createServer({
@@ -50,7 +50,7 @@ export function createHttpServer(handler: RequestListener, options: HttpServerOp
     shouldUpgradeCallback: isStreamHandshake,
   });
   server.maxConnections = bounds.connections;
-  // Node silently drops headers over this count; here they are counted and refused instead.
+  // Node would silently drop headers beyond this count. Here they are counted and refused instead.
   server.maxHeadersCount = 0;
   const listener = { ...options, handler };
   const onRequest = (request: IncomingMessage, response: ServerResponse) => receive(listener, request, response);
@@ -89,7 +89,7 @@ function receive(listener: Listener, request: IncomingMessage, response: ServerR
   else pipeline(beforeDiscarding(refusal.body, request), response, ignoreClientGone);
 }
 
-/** Receives a handshake. It must not be answered before an earlier request: if one is unanswered, the connection is closed. */
+/** Receives a handshake. Closes the connection if an earlier request is unanswered, because that must be answered first. */
 function receiveUpgrade(
   listener: Listener,
   request: IncomingMessage,
@@ -106,10 +106,10 @@ function receiveUpgrade(
   else endWith(connections, socket, loggedRefusal(error, listener));
 }
 
-/** Ignores the error of a client that leaves while it is refused: the service did nothing wrong. */
+/** Ignores the error from a client that leaves while it is refused, because the service did nothing wrong. */
 function ignoreClientGone(): void {}
 
-/** The longest first line: if a head is too large and its first line is longer than this, that line is named as the cause. */
+/** The longest first line. If a head is too large and its first line is longer than this, that line is named as the cause. */
 const targetBytesMax = 8192;
 
 interface ParserError extends Error {
@@ -117,7 +117,7 @@ interface ParserError extends Error {
   readonly rawPacket?: Buffer;
 }
 
-/** CONNECT asks for a tunnel. The service offers none, and refuses the method like any unknown method. RFC 9110 § 9.3.6. */
+/** Refuses CONNECT like any unknown method, because the service offers no tunnels. RFC 9110 § 9.3.6. */
 function answerConnect(listener: Listener, socket: Socket): void {
   listener.connections.upgrade(socket);
   const refusal = loggedRefusal(new ServiceError('method_not_allowed', 'This service is not a proxy.'), listener);
@@ -126,12 +126,12 @@ function answerConnect(listener: Listener, socket: Socket): void {
 }
 
 /**
- * Answers bytes that the parser could not read, unless an earlier request of the connection is unanswered: the client would take
- * this answer for the answer to that request.
+ * Answers bytes that the parser could not read, unless an earlier request on the connection is unanswered. The client would
+ * mistake this answer for the answer to that request.
  */
 function answerParserError(listener: Listener, error: ParserError, socket: Socket): void {
   const { connections } = listener;
-  // After a request that was refused for its head, further bytes belong to that request.
+  // After a request was refused because of its head, further bytes belong to that request.
   if (connections.isClosing(socket)) {
     connections.close(socket);
     return;
@@ -145,7 +145,7 @@ function answerParserError(listener: Listener, error: ParserError, socket: Socke
     return;
   }
   const refusal = loggedRefusal(parserRefusal(error), listener);
-  // The error has only the bytes of the last read, so a HEAD request that came in several reads is refused with a body.
+  // The error has only the last read's bytes, so the refusal of a HEAD request that came in several reads has a body.
   const isHead = answer === undefined ? error.rawPacket?.indexOf('HEAD ') === 0 : answer.req.method === 'HEAD';
   endWith(connections, socket, isHead ? { ...refusal, body: Buffer.alloc(0) } : refusal);
 }
@@ -163,13 +163,13 @@ function parserRefusal({ code, rawPacket }: ParserError): ServiceError {
   return new ServiceError('head_too_large', 'The request head is too large.');
 }
 
-/** Whether the first line made the head too long. Only a first line begins with a method and a path. */
+/** Whether the first line made the head too long. Only the first line begins with a method and a path. */
 function isTargetTooLong(packet: Buffer): boolean {
   const lineEnd = packet.indexOf('\n');
   return /^[A-Z]{1,16} \//.test(packet.toString('latin1', 0, 18)) && (lineEnd < 0 || lineEnd > targetBytesMax);
 }
 
-/** Writes an answer directly to a socket that no longer belongs to the HTTP server, and closes it. */
+/** Writes an answer directly to a socket that no longer belongs to the HTTP server, and closes the socket. */
 function endWith(connections: Connections, socket: Socket, { status, headers, body }: Refusal): void {
   connections.close(socket);
   const lines = Object.entries({ ...headers, connection: 'close', date: new Date().toUTCString() });
@@ -206,9 +206,9 @@ export interface Listening {
 }
 
 /**
- * Listens; resolves once connections are accepted.
+ * Begins to listen. Resolves once connections are accepted.
  *
- * @throws StartError in one line if the address cannot be bound
+ * @throws StartError, with a message of one line, if the address cannot be bound
  */
 export async function listen(app: FastifyInstance, { host, port }: ListenOptions): Promise<Listening> {
   try {

@@ -5,12 +5,12 @@ import { TRANSPORT_BOUNDS } from './transport.ts';
 
 const bounds = TRANSPORT_BOUNDS;
 const now = 1_000_000;
-/** Nothing waits for this connection's reader. */
+/** A socket with nothing left for its reader, and one with bytes that wait. */
 const taken = { writableLength: 0 } as Connection['socket'];
 const waiting = { writableLength: 1000 } as Connection['socket'];
 const underWay = [{}] as Connection['answers'];
 
-/** A connection that has sent nothing for `restsFor`. */
+/** A connection whose client has sent nothing for `restsFor` milliseconds. */
 function connection(given: Partial<Connection> & { readonly restsFor?: number } = {}): Connection {
   const { restsFor = 0, ...members } = given;
   const quiet = { socket: taken, peer: '192.0.2.1', answers: [], requests: 0, tenant: null, closesAt: null };
@@ -21,13 +21,13 @@ const many = (length: number, make: (index: number) => Connection) => Array.from
 const leaver = (open: readonly Connection[]) => whoGivesWay(open, bounds, now);
 
 describe('strangers (connections without a valid credential) from one peer', () => {
-  test('are kept up to the bound; beyond the bound, the one that has sent no request for longest is closed', () => {
+  test('are kept up to the bound, and beyond it the stranger that has sent no request for longest is closed', () => {
     const open = many(bounds.connectionsOfPeer, (at) => connection({ restsFor: at }));
     expect(leaver(open)).toBeNull();
     expect(leaver([...open, connection()])).toBe(open.at(-1));
   });
 
-  test('a connection stops counting as a stranger once it shows a valid credential', () => {
+  test('no longer include a connection once it has shown a valid credential', () => {
     const callers = many(100, () => connection({ tenant: 'acme', restsFor: 60_000 }));
     expect(leaver([...callers, ...many(bounds.connectionsOfPeer, () => connection())])).toBeNull();
   });
@@ -38,7 +38,7 @@ describe('strangers (connections without a valid credential) from one peer', () 
     expect(leaver([old, ...crowd])).toBe(crowd.at(-1));
   });
 
-  test('are closed in this order: without a request for long, stalled, refused, with most requests, newest; never others', () => {
+  test('are closed in this order, and no others: long without a request, stalled, refused, with most requests, newest', () => {
     const busy = many(bounds.connectionsOfPeer, () => connection({ answers: underWay, requests: 1 }));
     const fresh = connection({ restsFor: 999 });
     expect(leaver([...busy, fresh, connection()])).toBe(fresh);
@@ -76,7 +76,7 @@ describe('connections of callers', () => {
   const callers = (count: number, given: Partial<Connection> & { readonly restsFor?: number }) =>
     many(count, (at) => connection({ tenant: `tenant ${at}`, ...given }));
 
-  test('a caller that was idle for five seconds is closed if all places are taken and there is no stranger to close', () => {
+  test('a connection that was idle for five seconds is closed if all places are taken and there is no stranger to close', () => {
     const resting = connection({ tenant: 'acme', restsFor: 5000 });
     const others = callers(full - 1, { restsFor: 4999 });
     expect(leaver([...others, resting])).toBe(resting);
@@ -92,7 +92,7 @@ describe('connections of callers', () => {
   });
 
   test.each([1, 3, 10])(
-    'if %i tenants hold all places, an idle caller is closed for a newcomer, however short it was idle',
+    'if %i tenants hold all places, an idle connection is closed for a newcomer, however short its idle time',
     {
       tags: ['CROWD-04'],
     },
@@ -105,7 +105,7 @@ describe('connections of callers', () => {
     },
   );
 
-  test('the tenant with the most connections loses its longest idle connection, or a stalled one if none is idle', {
+  test('the tenant with the most connections loses the one idle for longest, or a stalled one if none is idle', {
     tags: ['CROWD-04'],
   }, () => {
     const busy = many(full - 3, () => connection({ tenant: 'crowd', answers: underWay, socket: waiting }));
@@ -123,7 +123,7 @@ describe('connections of callers', () => {
     expect(strangers).toContain(leaver([...held, ...strangers]));
   });
 
-  test('are not closed while they are being answered, carry a stream, or are being closed', () => {
+  test('are left alone while they are being answered, carry a stream, or are being closed already', () => {
     const held = [{ answers: underWay }, { onEnding: () => {} }, { closesAt: now + 500 }].flatMap((given) =>
       callers(full / 3, { restsFor: 60_000, ...given }),
     );

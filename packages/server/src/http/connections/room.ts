@@ -1,16 +1,16 @@
 /**
- * Chooses the connection that is closed when too many are open. A *stranger* is a connection on which no live credential was
- * shown. Strangers of one peer have a bound, and all strangers together leave a reserve for callers. A few places are kept free,
- * so that the next connection is accepted and can show its credential. If callers have taken the rest, the tenant with the most
- * connections loses one. Spec § Limits, row on concurrent connections.
+ * Chooses the connection to close when too many are open. A *stranger* is a connection on which no live credential was shown.
+ * The number of strangers from one peer is bounded, and all strangers together leave a reserve for callers. A few places are kept
+ * free, so that the next connection is accepted and can show its credential. If callers have taken all other places, the tenant
+ * with the most connections loses one. Spec § Limits, row on concurrent connections.
  */
 import type { Connection } from './connection.ts';
 import type { TransportBounds } from './transport.ts';
 
-/** The share of all places that is kept free for the next connections: 8 of 256. */
+/** The share of all places that is kept free for the next connections, such as 8 of 256. */
 const shareFree = 1 / 32;
 
-/** The share of all places that strangers leave to callers with a live credential: 64 of 256. */
+/** The share of all places that strangers leave to callers with a live credential, such as 64 of 256. */
 const shareReserved = 1 / 4;
 
 /** A stranger may have to give way if its reader has taken nothing for this long. */
@@ -19,10 +19,10 @@ const stalledMilliseconds = 2000;
 /** For how long a stranger without a request is kept if others can give way. */
 const freshMilliseconds = 1000;
 
-/** A stranger that made more requests than this on one connection may have to give way even while a request is unanswered. */
+/** A stranger that has made more requests than this may have to give way even while a request is unanswered. */
 const requestsMany = 8;
 
-/** A tenant with at most this many connections keeps each of them for this long after its last request. */
+/** A tenant with at most this many connections keeps each connection for this long after the last request on it. */
 const callerFew = 8;
 const callerRestMilliseconds = 5000;
 
@@ -33,7 +33,7 @@ export function placesOfStrangers({ connections }: Pick<TransportBounds, 'connec
 
 type RoomBounds = Pick<TransportBounds, 'connections' | 'connectionsOfPeer'>;
 
-/** The connection that must end now; null if none must end, or if none can give way. */
+/** The connection that must end now; null if none has to end, or none can give way. */
 export function whoGivesWay(open: Iterable<Connection>, bounds: RoomBounds, now: number): Connection | null {
   const all = [...open];
   const strangers = all.filter(({ tenant }) => tenant === null);
@@ -50,7 +50,7 @@ export function whoGivesWay(open: Iterable<Connection>, bounds: RoomBounds, now:
   if (!isFull && strangers.length <= placesOfStrangers(bounds)) return null;
   if (!isFull) return givesWay(strangers);
   const callers = callersInOrder(all, now);
-  // If callers have nearly all places, the few strangers are the newcomers that need a place.
+  // If callers have nearly all places, the few strangers are newcomers, for whom a place is needed.
   const newcomers = strangers.length > placesFree ? [] : strangers.filter((one) => isFresh(one, now));
   const settled = strangers.filter((one) => !newcomers.includes(one));
   return givesWay(settled) ?? first(callers.crowded) ?? givesWay(newcomers) ?? first(callers.resting);
@@ -62,8 +62,8 @@ function isFresh({ answers, quietSince }: Connection, now: number): boolean {
 }
 
 /**
- * A connection and its place in the order in which connections give way. Places are compared number by number; the lower one
- * gives way first.
+ * A connection and its place in the order in which connections give way. Places are compared number by number, and the lower
+ * place gives way first.
  */
 interface Placed {
   readonly connection: Connection;
@@ -76,9 +76,9 @@ interface Surroundings {
 }
 
 /**
- * The address with the most strangers loses one first. Its strangers give way in this order: those without a request
- * for long, stalled readers, those whose refused body is being discarded, those with the most requests, and last the
- * newest, which may soon send a request. Others with an answer under way, or being closed, do not give way.
+ * The peer with the most strangers loses one first. Its strangers give way in this order: those that have sent no request
+ * for long, stalled readers, those whose refused body is being discarded, those with the most requests, and last the newest,
+ * because they may soon send a request. Other strangers that are being answered or closed do not give way.
  */
 function strangerPlace(connection: Connection, { crowds, now }: Surroundings): Placed[] {
   const { answers, quietSince, progressAt, requests, socket } = connection;
@@ -93,8 +93,8 @@ function strangerPlace(connection: Connection, { crowds, now }: Surroundings): P
 }
 
 /**
- * The tenant with the most connections gives up the one that was idle for longest, or else one whose reader takes nothing.
- * `crowded` are the connections of tenants with more than a few, `resting` the connections of the others.
+ * The tenant with the most connections loses the one that was idle for longest, or else one whose reader takes nothing.
+ * `crowded` has the connections of tenants with more than a few connections, and `resting` those of all other tenants.
  */
 function callersInOrder(all: readonly Connection[], now: number): { crowded: Placed[]; resting: Placed[] } {
   const callers = all.filter(({ tenant }) => tenant !== null);
@@ -118,7 +118,7 @@ function callerPlace(connection: Connection, { size, now }: { readonly size: num
   return isStalled ? [{ connection, place: [-size, 1, progressAt] }] : [];
 }
 
-/** A stream ends by its own rules, and a closing connection is gone in a moment. */
+/** Whether a connection is left alone: a stream ends by its own rules, and a closing connection is gone in a moment. */
 function isLeaving({ onEnding, closesAt }: Connection): boolean {
   return onEnding !== null || (closesAt !== null && closesAt !== Number.POSITIVE_INFINITY);
 }

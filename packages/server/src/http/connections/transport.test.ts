@@ -1,6 +1,6 @@
 /**
- * How connections are bounded: heads, bodies, deadlines, places and the stop. Byte-exact requests that must be refused
- * are rows of test/contract/malformed-requests.test.ts.
+ * The bounds on connections: heads, bodies, deadlines, places and the stop. Byte-exact requests that must be refused
+ * are rows in test/contract/malformed-requests.test.ts.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { bodyBytesMax } from '@vouchbox/protocol';
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** The members that every refusal must have, whichever layer refuses. */
+/** Expects the members that every refusal must have, whichever layer refuses. */
 function expectRefusal(answer: RawAnswer | undefined, status: number, code: string): void {
   const { error } = JSON.parse(answer?.body ?? '{}') as { error: { code: string; request_id: string } };
   expect({ status: answer?.status, code: error.code }).toEqual({ status, code });
@@ -76,7 +76,7 @@ describe('a request target that is not a path', () => {
   };
 
   test('may be an absolute URL with any host', async () => {
-    // An address without a path is that of the page at the root.
+    // An address without a path means the page at the root.
     for (const target of [
       'http://svc.example/healthz',
       'HTTPS://other.example:8080/healthz?x=1',
@@ -98,7 +98,7 @@ describe('a request target that is not a path', () => {
 });
 
 describe('a body', () => {
-  test('a body as large as the bound is read, and a body one byte larger is answered 413', {
+  test('that is as large as the bound is read, and a body one byte larger is answered 413', {
     tags: ['Limits-7', 'BODY-08'],
   }, async () => {
     const fill = (bytes: number) => `{"a":"${'b'.repeat(bytes - 8)}"}`;
@@ -116,7 +116,7 @@ describe('a body', () => {
     expect(server.permits.held('body')).toBe(0);
   });
 
-  test('a client that is still sending gets the whole refusal of its body', async () => {
+  test('gets a whole refusal even if the client is still sending it', async () => {
     const response = await fetch(`${server.url}/v1/jobs`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -143,7 +143,7 @@ describe('deadlines', () => {
   test('each request on a connection has its own deadline for its head', {
     tags: ['Limits-17', 'Limits-24'],
   }, async () => {
-    // This is long enough for the first connection on a busy machine.
+    // Long enough for the first connection on a busy machine.
     await using slow = await openServer({ bounds: { ...SHORT, headMilliseconds: 2000 } });
     using raw = await RawSocket.open(slow.port);
     await raw.send(get('/healthz')).answer();
@@ -151,7 +151,7 @@ describe('deadlines', () => {
     expect(await raw.untilClosed()).toHaveLength(1);
   });
 
-  test('a body that does not arrive is answered 408 body_timeout, and its permit is free again', async () => {
+  test('a body that does not arrive in time is answered 408 body_timeout, and its permit is free again', async () => {
     await using slow = await openServer({ bounds: { ...SHORT, bodyMilliseconds: 100 } });
     using raw = await RawSocket.open(slow.port);
     expectRefusal(await raw.send(`${POST}Content-Length: 9\r\n\r\n{`).answer(), 408, 'body_timeout');
@@ -181,7 +181,7 @@ describe('deadlines', () => {
     await expect.poll(() => slow.permits.held('response')).toBe(0);
     raw.socket.resume();
     expect((await failure).code).toBe('ECONNRESET');
-    // The bytes that arrived are fewer than the declared length: they contain no whole answer.
+    // Fewer bytes than declared have arrived, so they contain no whole answer.
     expect(await raw.untilClosed()).toEqual([]);
     expect(raw.text).toContain('content-length: 335');
   });
@@ -209,7 +209,7 @@ describe('random bytes from a client', () => {
       return bytes;
     });
 
-  test('never cause an error of the service, and every answer has a request id', async () => {
+  test('never cause an error in the service, and every answer has a request id', async () => {
     await fc.assert(
       fc.asyncProperty(bent, async (bytes) => {
         using raw = await RawSocket.open(server.port);
@@ -229,7 +229,7 @@ describe('random bytes from a client', () => {
 });
 
 describe('connections', () => {
-  test('callers are accepted up to the bound, the next one is refused at once, and a free place is used again', async () => {
+  test('callers are accepted up to the bound, the next caller is refused at once, and a freed place is used again', async () => {
     await using small = await openServer({ bounds: { connections: 3 } });
     const open = await Promise.all([1, 2, 3].map(() => RawSocket.open(small.port)));
     for (const raw of open) expect((await raw.send(get('/v1/whoami', HOST + KEY)).answer()).status).toBe(200);
@@ -250,7 +250,7 @@ describe('connections', () => {
       .toBe(200);
   });
 
-  test('garbage behind an unanswered request closes the connection, and gets no answer', async () => {
+  test('garbage behind an unanswered request closes the connection and is not answered', async () => {
     await using waiting = await openServer({
       jobs: { result: (_caller, _id, { signal }) => delay(60_000, resultOf(RESULT), { signal }) },
     });

@@ -1,15 +1,15 @@
 /**
- * Spreads work that could fill the event loop over many turns of the loop. Callers are called back in the order in
- * which they asked, a few in each turn of the loop, so that other work runs in between.
+ * Spreads work that could fill the event loop over many of its turns. Callers are called back in the order in which they
+ * asked, a few in each turn of the loop, so that other work runs in between.
  *
- * New connections come first. Node accepts one of them in each turn of the loop, however many wait. If two hundred
+ * New connections come first. Node accepts one connection in each turn of the loop, however many wait. If two hundred
  * wait, the last one waits for two hundred turns of the loop, so each turn must be short.
  */
 
-/** Callbacks in one turn of the event loop: about a millisecond of requests. */
+/** How many callbacks are made in one turn of the event loop: about a millisecond of requests. */
 const turnsAtOnce = 16;
 
-/** Callbacks in a turn of the event loop that accepted a connection: few, because more connections may wait. */
+/** The same for a turn of the event loop in which a connection was accepted. It is lower, because more may be waiting. */
 const turnsBesideConnection = 1;
 
 export class Turns {

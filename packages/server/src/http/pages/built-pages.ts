@@ -1,6 +1,6 @@
 /**
- * The pages that the set-up built. They are listed when the service starts, and no path of a request reaches the file system:
- * only files that were listed are served. A file is read when somebody first asks for it, so unvisited pages take no memory.
+ * The pages that the set-up built. Their files are listed when the service starts, and only listed files are served, so no
+ * request's path reaches the file system. A file is read at the first request for it, so unvisited pages take no memory.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
@@ -11,7 +11,7 @@ import { etagOf } from '../request/etag.ts';
 
 /** One file of a page. */
 export interface PageFile {
-  /** The path that it is served at. */
+  /** The path at which the file is served. */
   readonly path: string;
   readonly mediaType: string;
   readonly plain: FormReader;
@@ -19,13 +19,13 @@ export interface PageFile {
   readonly gzip: FormReader | null;
 }
 
-/** Reads a form of a file once. All requests share its bytes, however many there are and however slowly their clients read. */
+/** Reads one form of a file, once. All requests share the bytes, however many there are and however slowly clients read. */
 type FormReader = () => Form;
 
 /** The bytes of a file as sent, plain or compressed. */
 interface Form {
   readonly bytes: Buffer;
-  /** A strong entity tag of these bytes, in quotes. RFC 9110 § 8.8.3.3. */
+  /** A strong entity tag for these bytes, in quotes. RFC 9110 § 8.8.3.3. */
   readonly etag: string;
 }
 
@@ -36,16 +36,16 @@ export interface Page {
   /** Whether the page shows a separate view for each path below it. */
   readonly hasViews: boolean;
   readonly html: PageFile;
-  /** All files below its path, by their own paths. The names of those below `assets/` have a digest of the content. */
+  /** All files below the page's path, keyed by their own paths. Names below `assets/` contain a digest of the content. */
   readonly files: ReadonlyMap<string, PageFile>;
-  /** Reads the Content-Security-Policy of the HTML. The HTML below the page has the same policy. */
+  /** Reads the HTML's Content-Security-Policy. HTML below the page has the same policy. */
   policy(): string;
 }
 
 /** The path of the page that is served for every link. */
 const LINK_PAGE = PAGES.getLinkPage.path.replace('{link}', ':link');
 
-/** Each page. `folder` is where it is built, named like its package; `front` is the file that is served at `path`. */
+/** Each page. `folder` is where it is built, named like its package. `front` is the file that is served at `path`. */
 const BUILT_PAGES = [
   { folder: 'verify-page', path: PAGES.getVerifyPage.path, hasViews: false, front: 'index.html' },
   { folder: 'dashboard', path: PAGES.getDashboard.path, hasViews: true, front: 'index.html' },
@@ -64,7 +64,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-/** Every page that was built. `directory` has a folder for each; tests give their own. */
+/** Every page that was built. `directory` has a folder for each page. Tests pass a directory of their own. */
 export function listBuiltPages(directory = BUILT): readonly Page[] {
   return BUILT_PAGES.filter(({ folder, front }) => existsSync(join(directory, folder, front))).map(
     ({ folder, path, hasViews, front }) => {
@@ -105,8 +105,8 @@ const OWN_FILES = [
 ].join('; ');
 
 /**
- * A page in one file has a policy of its own, which names its script and its style by their digests. That policy is sent too. A
- * browser obeys the directives about framing only in the header. CSP Level 3 § 3.3.
+ * A page in a single file contains its own policy, which names its script and style by their digests. That policy is also sent as
+ * a header, because a browser obeys the directives about framing only there. CSP Level 3 § 3.3.
  */
 function policyOf(html: string): string {
   const [, own] = /<meta http-equiv="Content-Security-Policy" content="([^"]*)">/.exec(html) ?? [];

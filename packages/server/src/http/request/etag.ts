@@ -1,7 +1,7 @@
-/** Names of answers, by which a client says which answer it has. RFC 9110 § 8.8.3, § 13.1.2. */
+/** Tags that name answers. A client uses them to say which answer it has. RFC 9110 § 8.8.3, § 13.1.2. */
 import { hash } from 'node:crypto';
 
-/** The name of these bytes. */
+/** The tag for these bytes. */
 export function etagOf(bytes: Uint8Array | string): string {
   return `"${hash('sha256', bytes, 'hex').slice(0, 32)}"`;
 }

@@ -11,9 +11,9 @@ const KEY = /^[A-Za-z0-9+/]{22}==$/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 /**
- * Whether a request asks to become the stream of a job. Every other upgrade is ignored, and so is an upgrade in
- * HTTP/1.0, or one that the `Connection` header does not name: RFC 9110 § 7.8. A request with a body is not a
- * handshake: it is refused for the body.
+ * Whether a request asks to become a job's stream. Every other upgrade is ignored, and so is an upgrade in HTTP/1.0 or
+ * one that the `Connection` header does not name: RFC 9110 § 7.8. A request with a body is not a handshake, and is
+ * refused because of the body.
  */
 export function isStreamHandshake(request: IncomingMessage): boolean {
   const { method, httpVersion, url = '', headers } = request;
@@ -24,9 +24,9 @@ export function isStreamHandshake(request: IncomingMessage): boolean {
 }
 
 /**
- * Why a handshake is refused, or null. Everything that the WebSocket server itself would refuse is refused here, in the
- * envelope and before a ticket is spent. A page of another origin may open a stream only if the operator allows it:
- * Spec § Authentication 7.
+ * Why a handshake is refused; null if it is not. Everything that the WebSocket server itself would refuse is refused
+ * here, in the envelope and before a ticket is spent. A page from another origin may open a stream only if the operator
+ * allows it: Spec § Authentication 7.
  */
 export function handshakeRefusal(
   { headers }: IncomingMessage,
@@ -47,7 +47,7 @@ export function handshakeRefusal(
   return invalidRequest('A page of this origin may not open the stream.');
 }
 
-/** Names of subprotocols, each once. RFC 6455 § 11.3.4. */
+/** Whether the header lists names of subprotocols, each once. RFC 6455 § 11.3.4. */
 function isListOfNames(header: string): boolean {
   const names = tokensOf(header);
   return names.every((name) => TOKEN.test(name)) && new Set(names).size === names.length;

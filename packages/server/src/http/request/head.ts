@@ -1,16 +1,16 @@
 /**
- * The checks of a request head before anything acts on it. Node's parser accepts heads that a proxy in front may read
- * differently: two hosts, versions that do not exist, codings under `chunked`. Each of those is refused, and the connection
+ * The checks on a request's head before anything acts on it. Node's parser accepts heads that a proxy in front may read
+ * differently: two hosts, versions that do not exist, codings under `chunked`. Each of these is refused and its connection is
  * closed, so that service and proxy can never disagree about where a request ends. RFC 9112 § 3.2, § 6.1, § 11.2.
  */
 import type { IncomingMessage } from 'node:http';
 import { invalidRequest, ServiceError } from '../../ground/service-error.ts';
 import { readTarget } from './target.ts';
 
-/** Header lines of one request. Clients and proxies together send some thirty. */
+/** The most header lines in a request. Clients and proxies together send about thirty. */
 export const headerLinesMax = 128;
 
-/** Headers with one value, on which this service or a proxy acts: a second line of such a header could contradict the first. */
+/** Headers with a single value that this service or a proxy acts on. A second line could contradict the first. */
 const SINGLE_HEADERS: ReadonlySet<string> = new Set([
   'authorization',
   'content-encoding',
@@ -29,7 +29,7 @@ const SINGLE_HEADERS: ReadonlySet<string> = new Set([
 /** A name or an address with an optional port. RFC 3986 § 3.2.2, without user information. */
 const HOST = /^(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+(?::\d{0,5})?$|^\[[0-9A-Fa-f:.]+\](?::\d{0,5})?$/;
 
-/** Why a request must not be handled. If null, `url` is a path or `*`, and the header `host` names the host asked. */
+/** Why a request must not be handled. If null, `url` is now a path or `*`, and the `host` header names the requested host. */
 export function inspectHead(request: IncomingMessage): ServiceError | null {
   return (
     versionRefusal(request) ??
@@ -49,7 +49,7 @@ function headersRefusal({ headers, rawHeaders }: IncomingMessage): ServiceError 
   if (rawHeaders.length > headerLinesMax * 2) {
     return new ServiceError('head_too_large', `The request has more than ${headerLinesMax} header lines.`);
   }
-  // There are as many names as lines, so no header is given twice. Nearly every request returns here.
+  // If there are as many names as lines, no header is given twice. Nearly every request returns here.
   if (Object.keys(headers).length * 2 === rawHeaders.length) return null;
   const seen = new Set<string>();
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -78,7 +78,7 @@ function framingRefusal({ httpVersion, headers }: IncomingMessage): ServiceError
   return null;
 }
 
-/** Rewrites the target as a path or `*`. Refuses a target for a proxy or with a fragment, which clients never send. */
+/** Rewrites the target as a path or `*`. Refuses a target that is for a proxy or has a fragment: no client sends these. */
 function targetRefusal(request: IncomingMessage): ServiceError | null {
   const target = readTarget(request.method, request.url ?? '');
   if (target === null) return invalidRequest('The request target must be a path.');

@@ -5,7 +5,7 @@ import { ServiceError } from '../../ground/service-error.ts';
 /**
  * The key, or null if none was sent. `head.ts` has already refused duplicates.
  *
- * @throws ServiceError `invalid_request` unless it is 1–128 visible ASCII bytes
+ * @throws ServiceError `invalid_request` unless the key is 1–128 visible ASCII bytes
  */
 export function idempotencyKeyOf(header: string | string[] | undefined): string | null {
   if (header === undefined) return null;

@@ -23,7 +23,7 @@ describe('a number of seconds in the query', () => {
   const read = (query: unknown) => readQuery(ResultQuery, query);
   const seconds = fc.double({ min: 0, max: waitSecondsMax, noNaN: true });
 
-  test('is accepted from 0 to 300 in every spelling, and read as the same double', { tags: ['GetResult-2'] }, () => {
+  test('is accepted from 0 to 300 in every spelling, and is read as the same double', { tags: ['GetResult-2'] }, () => {
     const spelled = seconds.chain((value) => spellings(value).map((text) => ({ value, text })));
     fc.assert(
       fc.property(spelled, ({ value, text }) => {
@@ -59,13 +59,13 @@ describe('a number of seconds in the query', () => {
   });
 });
 
-test('a parameter that was not sent has the default of the contract, or is left out', () => {
+test('a parameter that was not sent has the contract’s default, or is left out', () => {
   expect(readQuery(ListQuery, {})).toEqual({ limit: 50 });
   expect(readQuery(ReplayQuery, {})).toEqual({ after: 0, limit: 500, wait_seconds: 0, include: [] });
   expect(readQuery(ResultQuery, {})).toEqual({ wait_seconds: 0 });
 });
 
-test('a list accepts a label of 1 to 64 characters, as a job does', () => {
+test('a list accepts a label of 1 to 64 characters, just like a job', () => {
   const label = '🎓'.repeat(64);
   expect(readQuery(ListQuery, { label })).toMatchObject({ label });
   for (const other of ['', `${label}🎓`]) expect(() => readQuery(ListQuery, { label: other })).toThrow('is malformed');

@@ -1,15 +1,15 @@
 /**
- * Query parameters, checked here against the schemas of the contract's table, from which the OpenAPI document is
- * made, too. A parameter that is repeated, empty, or unknown to the operation is refused by name: silently dropping a
- * filter would show a client too much.
+ * Checks query parameters against the schemas in the contract's table. The OpenAPI document is made from the same
+ * schemas. A parameter that is repeated, empty, or unknown to the operation is refused by name, because silently
+ * dropping a filter would show a client too much.
  */
 import { type Filled, fits, type TObject, type TSchema } from '@vouchbox/protocol';
 import { invalidRequest } from '../../ground/service-error.ts';
 
 /**
- * A query without unknown parameters, as values. A parameter that was not sent has its default, or is left out.
+ * The values in a query that has no unknown parameters. A parameter that was not sent gets its default or is left out.
  *
- * @throws ServiceError `invalid_request` naming the first wrong parameter
+ * @throws ServiceError `invalid_request`, which names the first wrong parameter
  */
 export function readQuery<T extends TObject>({ properties }: T, query: unknown): Filled<T> {
   const given = query as Readonly<Record<string, unknown>>;
@@ -22,13 +22,13 @@ export function readQuery<T extends TObject>({ properties }: T, query: unknown):
   return values as Filled<T>;
 }
 
-/** @throws ServiceError `invalid_request` naming the first parameter that was sent more than once */
+/** @throws ServiceError `invalid_request`, which names the first parameter that was sent more than once */
 export function refuseRepeated(given: Readonly<Record<string, unknown>>): void {
   const repeated = Object.keys(given).find((name) => typeof given[name] !== 'string');
   if (repeated !== undefined) throw invalidRequest(`The query parameter ${JSON.stringify(repeated)} is given twice.`);
 }
 
-/** @throws ServiceError `invalid_request` naming the first parameter that the schema lacks */
+/** @throws ServiceError `invalid_request`, which names the first parameter that the schema lacks */
 export function refuseUnknownParameters(schema: TObject | undefined, query: unknown): void {
   const known = schema?.properties ?? {};
   const unknown = Object.keys(query as object).find((name) => !Object.hasOwn(known, name));
@@ -56,7 +56,7 @@ function parameterOf(name: string, text: string | undefined, schema: ParameterSc
 
 /** Plain decimal digits. */
 const WHOLE = /^(?:0|[1-9]\d{0,15})$/;
-/** A number as any language writes it: a sign, digits on one side of the point or on both, an exponent. */
+/** A number as any language writes it: a sign, digits on one or both sides of the point, an exponent. */
 const NUMBER = /^-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 interface GivenNumber {
@@ -69,7 +69,7 @@ interface GivenNumber {
 function numberOf(form: RegExp, { text, name, schema, described }: GivenNumber): number {
   const { minimum = 0, maximum = 0 } = schema;
   const value = form.test(text) ? Number(text) : Number.NaN;
-  // Negative zero becomes zero: a number of seconds has no sign.
+  // Negative zero becomes zero, because a number of seconds has no sign.
   if (value >= minimum && value <= maximum) return value === 0 ? 0 : value;
   throw invalidRequest(`The query parameter "${name}" must be ${described} from ${minimum} to ${maximum}.`);
 }
@@ -79,7 +79,7 @@ function opaqueText(text: string, name: string, schema: ParameterSchema): string
   throw invalidRequest(`The query parameter "${name}" is malformed.`);
 }
 
-/** Words between commas, each once. */
+/** Words separated by commas. Repeated words are kept once. */
 function listOf(words: readonly string[], { text, name }: { text: string; name: string }): string[] {
   return [...new Set(text.split(',').map((word) => wordOf(words, { text: word, name })))];
 }

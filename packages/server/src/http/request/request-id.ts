@@ -1,7 +1,7 @@
-/** Names one request in its answer, in the log, and in what a client quotes when it asks for help. */
+/** An id that names a request in its answer and in the log, so that a client can quote it when asking for help. */
 import { randomUUID } from 'node:crypto';
 
-/** A new id. A client's `X-Request-Id` is never used: it could forge a line of the log. */
+/** A new id. A client's `X-Request-Id` is never used, because it could forge a line in the log. */
 export function newRequestId(): string {
   return `req_${randomUUID()}`;
 }

@@ -1,18 +1,18 @@
-/** The target of a request's first line, in any of the forms of RFC 9112 § 3.2. */
+/** The target in a request's first line, in any of the forms in RFC 9112 § 3.2. */
 import { ServiceError } from '../../ground/service-error.ts';
 
 /** A target in the form that an origin server answers. */
 export interface Target {
   /** A path with its query; `*` only with OPTIONS, where it means the whole server. */
   readonly path: string;
-  /** The host, if the target names one: it replaces the header `Host`. RFC 9112 § 3.2.2. */
+  /** The host, if the target names one. It then replaces the header `Host`. RFC 9112 § 3.2.2. */
   readonly host: string | null;
 }
 
-/** A whole address: its authority, without user information, and the rest. */
+/** A whole address: its authority without user information, and the rest. */
 const ABSOLUTE = /^https?:\/\/([^/?@]+)(\/[^?]*)?(\?.*)?$/i;
 
-/** Reads a target; null if this service does not answer it: an authority, another scheme, a fragment. */
+/** Reads a target. Null if this service does not answer it, such as an authority, another scheme or a fragment. */
 export function readTarget(method: string | undefined, target: string): Target | null {
   if (target.includes('#')) return null;
   if (target.startsWith('/')) return { path: target, host: null };
@@ -21,7 +21,7 @@ export function readTarget(method: string | undefined, target: string): Target |
   return host === undefined ? null : { path: path + query, host };
 }
 
-/** The refusal of a target that nothing answers: there is no such path, or the path does not take this method. */
+/** The refusal if nothing answers a target, because there is no such path or the path does not take this method. */
 export function noSuchRoute(): ServiceError {
   return new ServiceError('route_not_found', 'No such route.');
 }

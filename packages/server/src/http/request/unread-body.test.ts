@@ -21,7 +21,7 @@ async function answering() {
 }
 
 describe('the answer to a request whose body is still arriving and is not read', () => {
-  test('stays open until the rest of the body arrived', async () => {
+  test('stays open until the rest of the body has arrived', async () => {
     const { request, sent, isOver } = await answering();
     expect([sent, isOver()]).toEqual(['refused', false]);
     request.end('rest');
@@ -30,7 +30,7 @@ describe('the answer to a request whose body is still arriving and is not read',
     expect(isOver()).toBe(true);
   });
 
-  test('ends when no byte arrived for half a second', async () => {
+  test('ends when no byte has arrived for half a second', async () => {
     const { isOver } = await answering();
     await vi.advanceTimersByTimeAsync(499);
     expect(isOver()).toBe(false);
@@ -38,7 +38,7 @@ describe('the answer to a request whose body is still arriving and is not read',
     expect(isOver()).toBe(true);
   });
 
-  test('ends after two seconds, whatever still arrives', async () => {
+  test('ends after two seconds, even if bytes still arrive', async () => {
     const { request, isOver } = await answering();
     for (let passed = 0; passed < 1900; passed += 100) {
       request.write('x');

@@ -1,13 +1,13 @@
 /**
- * The handling of a body that nobody will read. Closing a socket with unread bytes makes the kernel reset the connection, which
- * can destroy the answer before the client has read it. So the answer is sent, the rest of the body is discarded for a short
- * while, and then the connection is closed. RFC 9112 § 9.6.
+ * Handles a body that nobody will read. If a socket with unread bytes is closed, the kernel resets the connection, and the answer
+ * may be lost before the client has read it. So the answer is sent, then the rest of the body is discarded for a short while, and
+ * then the connection is closed. RFC 9112 § 9.6.
  */
 import type { IncomingMessage } from 'node:http';
 import { bodyBytesMax } from '@vouchbox/protocol';
 
 const discardMilliseconds = 2000;
-/** A client that sends nothing for this long has stopped sending. */
+/** A client that sends nothing for this long counts as having stopped. */
 const quietMilliseconds = 500;
 
 /** Whether a request's head announces a body. RFC 9112 § 6.3. */
@@ -22,7 +22,7 @@ export function hasUnreadBody(request: IncomingMessage): boolean {
 }
 
 /**
- * Yields an answer's body, then holds it open until the rest of the request was discarded, or for two seconds at most.
+ * Yields an answer's body, then holds it open until the rest of the request was discarded, but for at most two seconds.
  */
 export async function* beforeDiscarding(body: Buffer, request: IncomingMessage): AsyncGenerator<Buffer> {
   yield body;
@@ -45,7 +45,7 @@ function discardRest(request: IncomingMessage): Promise<void> {
       discarded += chunk.length;
       if (discarded > bodyBytesMax) finish();
     }
-    // A client that leaves meanwhile is not an error: it was already refused.
+    // It is not an error if the client leaves meanwhile, because it was already refused.
     request.on('error', finish);
     request.on('data', count).on('end', finish).on('close', finish);
     if (request.readableEnded || request.destroyed) finish();

@@ -17,7 +17,7 @@ describe.each(PARTS)('GET %s', (path, part, mediaType) => {
   test.each([0, 1, 65_535, 65_536, 65_537, 16 * 1024 * 1024])(
     'answers a document of %i bytes unchanged',
     async (length) => {
-      // Bytes that are not UTF-8, as a view into a larger buffer: nothing may decode them, or count bytes outside the view.
+      // Bytes that are not UTF-8, in a view of a larger buffer. No code may decode them, or count bytes outside of the view.
       const bytes = new Uint8Array(length + 2).fill(0xfe).subarray(1, length + 1);
       const asked: string[] = [];
       await using server = await openServer({
@@ -40,7 +40,7 @@ describe.each(PARTS)('GET %s', (path, part, mediaType) => {
     },
   );
 
-  test('holds a response permit until its reader has everything', { tags: ['Evidence-4'] }, async () => {
+  test('holds a response permit until the reader has everything', { tags: ['Evidence-4'] }, async () => {
     const attestation = async () => exactBytes(new Uint8Array(16 * 1024 * 1024));
     await using server = await openServer({ jobs: { attestation }, permits: { response: { total: 9, perTenant: 1 } } });
     using slow = await RawSocket.open(server.port);

@@ -16,7 +16,7 @@ type EvidenceOperation =
   | 'getCanary'
   | 'getPublicKey';
 
-/** The handlers for signed evidence. They send stored bytes, never decoded, under the same bounds as the detail of a job. */
+/** The handlers for signed evidence. They send stored bytes without decoding them, under the same bounds as a job's detail. */
 export function attestationHandlers({ jobs, service }: RouteContext): Handlers<EvidenceOperation> {
   return {
     getAttestation: async (call) => {

@@ -1,4 +1,4 @@
-/** Uploads of files that later submissions name, and the files themselves. Spec § Endpoints. */
+/** Operations to upload files that later submissions name, and to read those files. Spec § Endpoints. */
 import { BLOB_MEDIA_TYPE } from '@vouchbox/protocol';
 import { type Handlers, refuseWhenStopping } from '../call/call.ts';
 import { sendJson, sendPieces } from '../call/respond.ts';

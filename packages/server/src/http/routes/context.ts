@@ -13,12 +13,12 @@ import type { CallContext } from '../call/call.ts';
 import type { Connections } from '../connections/connections.ts';
 import type { WebSockets } from '../stream/websocket.ts';
 
-/** The facts that the service states about itself. */
+/** What the service states about itself. */
 export interface ServiceFacts {
   capabilities(): Capabilities;
-  /** The status. Its figures about jobs of the last hour cover only this tenant's jobs. */
+  /** The status. Its figures about the last hour cover only this tenant's jobs. */
   status(tenant: string): Promise<ServiceStatus>;
-  /** The key that signs now, or that signed last if signing is off; null if there never was one. */
+  /** The key that signs now or, if signing is off, signed last; null if there never was a key. */
   publicKey(): PublicKey | null;
   /** The callee caches the answer, so that frequent calls are cheap. */
   readiness(): Readiness | Promise<Readiness>;

@@ -1,6 +1,6 @@
 /**
- * The answer to `GET /`: a description of this service, and the address of its contract. A browser gets a page for people, every
- * other client JSON. The answer says only what the public operations say. Spec § Pages.
+ * The answer to `GET /`: a description of this service, and the address of its contract. A browser gets a page for people, and
+ * every other client gets JSON. The answer says only what the public operations say. Spec § Pages.
  */
 import { hash } from 'node:crypto';
 import { ENDPOINTS, PAGES } from '@vouchbox/protocol';
@@ -25,7 +25,7 @@ const HTML_TYPE = 'text/html; charset=utf-8';
 
 const BYTES = Buffer.from(`${JSON.stringify(FRONT, null, 2)}\n`);
 
-/** Mark and `STYLE` are copied from `tools/pages`, which no published package has. `pages.test.ts` compares them. */
+/** `MARK` and `STYLE` are copied from `tools/pages`, which no published package has. `pages.test.ts` compares them. */
 const MARK = 'M20 5H9a4 4 0 0 0-4 4v14a4 4 0 0 0 4 4h14a4 4 0 0 0 4-4v-8M11 15l5 5L28 7';
 
 const STYLE = `
@@ -55,7 +55,7 @@ code { font: 0.92em var(--mono) }
 /** The page's styles do not reach its icon, so the icon has the accent of the light colours. */
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" fill="none" stroke="#1f5f6b" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"><path d="${MARK}"/></svg>`;
 
-/** The pages that the front page lists: path, name and purpose of each. */
+/** The pages that the front page lists, each with its path, name and purpose. */
 const WAYS = [
   [
     PAGES.getDashboard.path,
@@ -115,7 +115,7 @@ export function addFrontPage(app: FastifyInstance, pages: readonly Page[]): void
   });
 }
 
-/** Whether the client prefers a page: a browser says so. A client that accepts anything gets JSON. RFC 9110 § 12.5.1. */
+/** Whether the client says that it prefers a page, like a browser. Clients that accept anything get JSON. RFC 9110 § 12.5.1. */
 function wantsHtml({ headers }: FastifyRequest): boolean {
   return new Negotiator({ headers }).mediaType([JSON_TYPE, 'text/html']) === 'text/html';
 }

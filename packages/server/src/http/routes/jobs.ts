@@ -1,4 +1,4 @@
-/** Operations on jobs. `entry.ts` has settled who the caller is and what it may do. Spec § Endpoints. */
+/** Operations on jobs. `entry.ts` has already checked who the caller is and what it may do. Spec § Endpoints. */
 
 import type { Handlers } from '../call/call.ts';
 import { sendBody, sendJsonText } from '../call/respond.ts';

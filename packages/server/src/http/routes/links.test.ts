@@ -1,11 +1,11 @@
-/** How links are read over HTTP: what reaches the log, and what limits readers. */
+/** Reading links over HTTP: what the log shows, and which limits readers have. */
 import { sha256Hex } from '@vouchbox/evidence';
 import { expect, test } from 'vitest';
 import type { Caller } from '../../ground/caller.ts';
 import { LINK, SECRET_OF_LINK } from '../links.fixture.ts';
 import { bearer, credentialWith, JOB, openServer } from '../server.fixture.ts';
 
-test('the secret of a link appears in the answer that creates the link, and nowhere in the log or another answer', {
+test('a link’s secret appears only in the answer that creates the link, and never in the log or another answer', {
   tags: ['Links-2'],
 }, async () => {
   await using server = await openServer();
@@ -28,7 +28,7 @@ test('the secret of a link appears in the answer that creates the link, and nowh
   for (const secret of [SECRET_OF_LINK, told]) expect(seen).not.toContain(secret);
 });
 
-test('readers of links have their own request budget, which a request without the secret does not use', {
+test('readers of links have their own request budget, and a request without the secret does not use it', {
   tags: ['Links-10'],
 }, async () => {
   await using server = await openServer({ rate: { perSecond: 0.001, burst: 2 } });

@@ -1,6 +1,6 @@
 /**
- * Links to results: the operations of their makers, and the view for readers with the secret. The view is outside of `/v1`: no
- * credential opens anything there, and no answer can become a page of the service. Spec § Links.
+ * Links to results: the operations for their makers, and the view for readers who have the secret. The view is outside of `/v1`:
+ * no credential opens anything there, and no answer there can act as a page of the service. Spec § Links.
  */
 import {
   BLOB_MEDIA_TYPE,
@@ -79,10 +79,10 @@ function full(message: string): ServiceError {
   return new ServiceError('tenant_capacity_exhausted', `${message} Revoke one.`);
 }
 
-/** The budget that all readers of one tenant's links share. The tenant's own budget is separate. */
+/** The budget that all readers of one tenant's links share. It is separate from the tenant's own budget. */
 const RATE: RateBound = { perSecond: 100, burst: 1000 };
 
-/** The headers of answers. Answers are data: a browser that is led to an answer saves it, and runs nothing in it. */
+/** The headers of answers. Answers are data: a browser that is sent to an answer saves it, and runs nothing in it. */
 const DATA_HEADERS = {
   ...ALONE,
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
@@ -91,13 +91,13 @@ const DATA_HEADERS = {
 
 type ReadingContext = Pick<RouteContext, 'links' | 'allowsLinks' | 'jobs' | 'blobs' | 'permits' | 'authority'>;
 
-/** An answer that was read, and its length. */
+/** An answer that has been read, and its length. */
 interface LinkAnswer {
   readonly bytes: number;
   readonly send: (reply: FastifyReply) => FastifyReply;
 }
 
-/** Adds the contents of a link. Fastify answers HEAD as well. */
+/** Adds the routes for a link's contents. Fastify answers HEAD as well. */
 export function addLinks(app: FastifyInstance, context: ReadingContext, bound = RATE): void {
   const { jobs, blobs } = context;
   const rate = createRateBudget(bound);
@@ -142,7 +142,7 @@ const SIGNED = [
   ['result-artifact', 'result_artifact', RESULT_MEDIA_TYPE],
 ] as const;
 
-/** The link whose secret a request has. Every fault gets the same refusal. @throws ServiceError `link_not_found` */
+/** The link whose secret a request carries. Every fault gets the same refusal. @throws ServiceError `link_not_found` */
 async function openedBy(request: FastifyRequest, { links, allowsLinks }: ReadingContext): Promise<OpenLink> {
   if (!allowsLinks) throw linksDisabled();
   const secret = bearerToken(request.headers.authorization ?? '');
@@ -152,7 +152,7 @@ async function openedBy(request: FastifyRequest, { links, allowsLinks }: Reading
   return link;
 }
 
-/** Returns the answer; a job that is removed while its link is read counts as an unknown link. */
+/** Returns the answer. If the job is removed while its link is read, the link counts as unknown. */
 async function stillThere<Answer>(answer: Promise<Answer>): Promise<Answer> {
   try {
     return await answer;
@@ -161,7 +161,7 @@ async function stillThere<Answer>(answer: Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** Reserves a permit for the whole answer, under a name that no tenant has: readers of links take no place of a tenant. */
+/** Reserves a permit for the whole answer, under a name that no tenant has, so that readers of links take no tenant's place. */
 function holdResponse(
   { raw }: FastifyRequest,
   reply: FastifyReply,

@@ -1,4 +1,4 @@
-/** What caches may keep of the log: its routes over a store. */
+/** What caches may keep from the log, tested on its routes over a store. */
 import { leafHash } from '@vouchbox/evidence';
 import { expect, test } from 'vitest';
 import { publicLog } from '../../job/log/read-log.ts';
@@ -29,7 +29,7 @@ async function headOf(store: Store, tree = 1): Promise<void> {
   await store.storeLogHead({ tree, size: size ?? 0, checkpoint: 'a head', rekor_head: 'a head' });
 }
 
-test('the ETag of a full tile depends on its hashes, so that no cache shows a tile of an earlier tree', async () => {
+test('a full tile’s ETag depends on its hashes, so that no cache shows a tile from an earlier tree', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   await using server = await openServer({ publicLog: publicLog({ store }) });
@@ -49,7 +49,7 @@ test('the ETag of a full tile depends on its hashes, so that no cache shows a ti
   expect(Buffer.from(await next.arrayBuffer()).equals(Buffer.from(await first.arrayBuffer()))).toBe(false);
 });
 
-test('an answer of the log that may still grow forbids caching', async () => {
+test('an answer from the log that may still grow forbids caching', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   await using server = await openServer({ publicLog: publicLog({ store }) });

@@ -1,6 +1,6 @@
 /**
- * The log, for anyone: its head, its tiles of hashes and its proofs, beside the operations of the contract. Leaves are only
- * hashes, so answers here show no more about a job than that it exists. https://c2sp.org/tlog-tiles; docs/LOG.md.
+ * The log, for anyone: its head, its tiles of hashes and its proofs, beside the contract's operations. Leaves are only hashes,
+ * so the answers here show nothing about a job except that it exists. https://c2sp.org/tlog-tiles; docs/LOG.md.
  */
 import { tileHashes } from '@vouchbox/evidence';
 import { BLOB_MEDIA_TYPE, LOG_MEDIA_TYPE } from '@vouchbox/protocol';
@@ -13,10 +13,10 @@ import { sendEmpty } from '../call/respond.ts';
 import { etagOf, hasIt } from '../request/etag.ts';
 import { noSuchRoute } from '../request/target.ts';
 
-/** The budget that all readers of the log share, so that callers of the service are not crowded out. */
+/** The budget that all readers of the log share, so that they do not crowd out callers of the service. */
 const RATE: RateBound = { perSecond: 100, burst: 400 };
 
-/** A full tile never changes in its tree. Another tree may be opened under the same paths, so clients must ask again. */
+/** A full tile never changes within its tree. But another tree may be opened under the same paths, so clients must ask again. */
 const REVALIDATED = 'public, no-cache';
 
 export function addLog(app: FastifyInstance, log: PublicLog, bound = RATE): void {

@@ -1,4 +1,4 @@
-/** How static pages are served: `routes/pages.ts`, over pages that the test makes. */
+/** How `routes/pages.ts` serves static pages, tested with pages that the test makes. */
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -62,7 +62,7 @@ describe('the HTML of a built page', () => {
     });
   });
 
-  test('has the page’s own policy if the page states one, and still forbids frames', async () => {
+  test('has the page’s own policy if the page contains one, and still forbids frames', async () => {
     const response = await get('/verify');
     expect(response.headers.get('content-security-policy')).toBe(`${OWN_POLICY}; frame-ancestors 'none'`);
     expect(await response.text()).toBe(VERIFY);
@@ -110,7 +110,7 @@ describe('a file that a page loads', () => {
   });
 });
 
-test('each form of a file has its own ETag, so a client with one form still gets the other', {
+test('each form of a file has its own ETag, so that a client with one form still gets the other', {
   tags: ['Pages-2'],
 }, async () => {
   const ask = async (coding: string, tag = '"none"') => {
@@ -130,7 +130,7 @@ test('each form of a file has its own ETag, so a client with one form still gets
 });
 
 describe('the documents', () => {
-  test('have an overview at their own address, and below it a page for each document, all with the policy of pages', {
+  test('have an overview at their own address and a page for each document below it, all with the policy of pages', {
     tags: ['Pages-2'],
   }, async () => {
     expect(await (await get('/docs')).text()).toContain('All documents');
@@ -151,7 +151,7 @@ describe('the documents', () => {
     ]);
   });
 
-  test('redirect from their address with a final slash to the address without one', {
+  test('redirect from their address with a final slash to the address without it', {
     tags: ['Pages-2a'],
   }, async () => {
     for (const page of ['/docs', '/verify']) {
@@ -197,7 +197,7 @@ test('a page answers HEAD and OPTIONS, and refuses other methods with a list of 
   expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
 });
 
-test('a file is read when it is first asked for, and its bytes are kept; a read that failed is tried again', async () => {
+test('a file is read at the first request for it and then kept, and a read that failed is tried again', async () => {
   const [name, path] = ['docs-site/late.html', '/docs/late.html'];
   write(name, 'as listed');
   await using later = await openServer({ pages: listBuiltPages(built) });

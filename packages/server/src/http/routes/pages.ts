@@ -1,6 +1,6 @@
 /**
- * Static pages for people, beside the operations of the contract. Anyone may read them: they hold no secret, and ask for
- * a credential themselves where they need one. Spec § Endpoints: the dashboard shell.
+ * Static pages for people, beside the contract's operations. Anyone may read them, because they contain no secret. A
+ * page that needs a credential asks the reader for it. Spec § Endpoints: the dashboard shell.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { sendEmpty } from '../call/respond.ts';
@@ -8,13 +8,13 @@ import type { Page, PageFile } from '../pages/built-pages.ts';
 import { hasIt } from '../request/etag.ts';
 import { noSuchRoute } from '../request/target.ts';
 
-/** Adds each page, and one route for all that is below it. Fastify answers HEAD as well. */
+/** Adds a route for each page, and one for everything below the page. Fastify answers HEAD as well. */
 export function addPages(app: FastifyInstance, pages: readonly Page[]): void {
   for (const page of pages) {
     const sendHtml = (request: FastifyRequest, reply: FastifyReply, file: PageFile) =>
       sendFile(request, reply.headers({ ...HTML_HEADERS, 'content-security-policy': page.policy() }), file);
     app.get(page.path, (request, reply) => sendHtml(request, reply, page.html));
-    // At an address with the slash, a page would look for its files in the wrong place.
+    // At an address with the slash, the page would look for its files in the wrong place.
     if (hasSlash(page)) app.get(`${page.path}/`, (_request, reply) => reply.redirect(`..${page.path}`, 308));
     if (!page.hasViews && page.files.size === 0) continue;
     app.get(`${page.path}/*`, (request, reply) => {
@@ -27,7 +27,7 @@ export function addPages(app: FastifyInstance, pages: readonly Page[]): void {
   }
 }
 
-/** Whether GET of this path is answered with a file of a page. */
+/** Whether a GET request for this path is answered with a page's file. */
 export function isPagePath(path: string, pages: readonly Page[]): boolean {
   return pages.some((page) => isOwn(path, page) || page.files.has(path) || isView(path, page));
 }
@@ -36,7 +36,7 @@ function isOwn(path: string, page: Page): boolean {
   return new RegExp(`^${page.path.replace(':link', '[^/]+')}${hasSlash(page) ? '/?' : ''}$`).test(path);
 }
 
-/** Whether the page can also be asked for with a slash behind its path, as people type it. */
+/** Whether the page may also be requested with a slash after its path, because people type it. */
 function hasSlash({ hasViews, path }: Page): boolean {
   return !hasViews && /^\/\w+$/.test(path);
 }
@@ -49,17 +49,17 @@ function pathOf({ url }: FastifyRequest): string {
   return url.split('?', 1)[0] ?? '';
 }
 
-/** Headers by which no other page may show a page, open it or learn its address. */
+/** Headers that forbid other pages to show a page, to open it or to learn its address. */
 export const ALONE = {
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
 };
 
-/** Browsers ask each time whether the HTML has changed, and seldom get it again. */
+/** With these headers, browsers ask each time whether the HTML has changed, and seldom have to load it again. */
 const HTML_HEADERS = { ...ALONE, 'cache-control': 'no-cache' };
 
-/** The name of a file changes with its content. RFC 8246. */
+/** A file's name changes with its content, so a copy in a cache never becomes wrong. RFC 8246. */
 const ASSET_HEADERS = {
   'cache-control': 'public, max-age=31536000, immutable',
   'cross-origin-resource-policy': 'same-origin',
@@ -74,7 +74,7 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, file: PageFile):
   return reply.header('content-type', file.mediaType).header('content-length', bytes.length).send(bytes);
 }
 
-/** Whether the client takes gzip: not if it gives gzip a weight of zero. RFC 9110 § 12.5.3. */
+/** Whether the client accepts gzip. A weight of zero means that it does not. RFC 9110 § 12.5.3. */
 function takesGzip(acceptEncoding = ''): boolean {
   return acceptEncoding.split(',').some((coding) => /^\s*(x-)?gzip\s*(;(?!\s*q=0(\.0*)?\s*$)|$)/i.test(coding));
 }

@@ -1,4 +1,4 @@
-/** Operations that anyone may call. None of these may ever show a secret. Spec § Endpoints. */
+/** Operations that anyone may call. None of them may ever show a secret. Spec § Endpoints. */
 import { answered } from '../../job/answered.ts';
 import type { Handlers } from '../call/call.ts';
 import { sendBytes, sendJson } from '../call/respond.ts';
@@ -16,7 +16,7 @@ export function publicHandlers({
       return sendJson(call, readiness.status === 'ready' ? 200 : 503, readiness);
     },
     getContract: async (call) => sendBytes(call, 200, { mediaType: 'application/json', bytes: openapi }),
-    // `entry.ts` has checked that there is a token, and that the request has it.
+    // `entry.ts` has already checked that a token is set and that the request has it.
     getMetrics: async (call) => {
       const { mediaType, text } = await answered(metrics.ofService(call.request.headers.accept));
       return sendBytes(call, 200, { mediaType, bytes: Buffer.from(text) });

@@ -1,5 +1,5 @@
 /**
- * The stream of a job and the tickets that open it. Every refusal is plain HTTP, before the connection becomes a
+ * A job's stream, and the tickets that open it. Every refusal is plain HTTP, sent before the connection becomes a
  * WebSocket. Spec § POST /v1/jobs/{id}/stream-ticket, § WebSocket stream.
  */
 import { jobPath, type StreamTicket } from '@vouchbox/protocol';
@@ -23,7 +23,7 @@ export function ticketHandler({ tickets }: RouteContext): Handler<'mintStreamTic
   };
 }
 
-/** A new ticket for a stream of this job. @throws ServiceError `job_not_found`, or as the store refuses */
+/** A new ticket for this job's stream. @throws ServiceError `job_not_found`, or a refusal from the store */
 export async function mintedTicket(tickets: Tickets, caller: Caller, job_id: string): Promise<StreamTicket> {
   const minted = await answered(tickets.mint(caller, job_id));
   if (minted === null) throw jobNotFound();
@@ -36,7 +36,7 @@ export function streamHandler(context: RouteContext): Handler<'streamEvents'> {
   const { jobs, stopping, connections, authority, log, webSockets } = context;
   return async (call) => {
     const { caller, job_id, request, reply } = call;
-    // Platforms do not tell programs why a WebSocket was refused, but a plain request gets the same refusal.
+    // Platforms do not tell programs why a WebSocket was refused. A plain request gets the same refusal, with the reason.
     refuseWhenStopping(call);
     const { after, include } = call.readQuery();
     await jobs.replay(caller, job_id, { after: 0, limit: 1 });
@@ -47,7 +47,7 @@ export function streamHandler(context: RouteContext): Handler<'streamEvents'> {
     // A ticket allows only reading.
     const isReader = request.headers.authorization === undefined || !caller.scopes.includes('jobs:submit');
     const takesMessages = !isReader && (await jobs.answersTools(caller, job_id));
-    // This is only for the log: the WebSocket server writes the answer itself.
+    // Only for the log, because the WebSocket server writes the answer itself.
     reply.raw.statusCode = 101;
     const connection = request.raw.socket;
     const stream = { caller, job_id, after, include, requestId: request.id, connection, gaveWay: gaveWay.signal };

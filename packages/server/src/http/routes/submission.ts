@@ -1,6 +1,6 @@
 /**
- * A submission, with an optional wait for the end of its job and further members of the answer. The answer says that the job is
- * stored, whatever happens to the rest: parts that cannot be sent are left out, and each part can be read by a separate
+ * A submission, with an optional wait for the job's end and further members in the answer. The answer always says that the job is
+ * stored, whatever happens to the other parts. Parts that cannot be sent are left out; each can be read with a separate
  * operation. Spec § POST /v1/jobs.
  */
 import {
@@ -24,7 +24,7 @@ import { mintedTicket } from './stream.ts';
 import { Waiting } from './waiting.ts';
 
 type Include = FilledQueryOf<'submitJob'>['include'];
-/** The members about the job in the answer. All except the promise need the end of the job. */
+/** The answer's members about the job. All except the promise need the job's end. */
 type EndMembers = Pick<AwaitedSubmission, 'result' | 'receipt' | 'detail' | 'history' | 'promise'>;
 type LongMembers = { readonly [Name in keyof EndMembers]: LongJson<EndMembers[Name]> };
 
@@ -32,7 +32,7 @@ export function submitHandler(context: RouteContext): Handler<'submitJob'> {
   return async (call) => {
     refuseWhenStopping(call);
     const { wait_seconds, include } = call.readQuery();
-    // The permit is reserved before the job is stored, so that a caller who cannot wait is refused and no job is made.
+    // The permit is reserved before the job is stored, so that a caller who cannot wait is refused without creating a job.
     const waiting = wait_seconds > 0 ? new Waiting(call, wait_seconds, { outlives: true }) : null;
     const { answer, headers } = await submit(call, context);
     const { job_id } = answer;
@@ -55,7 +55,7 @@ async function submit(call: Call<'submitJob'>, { jobs, access }: RouteContext) {
   return { answer, headers };
 }
 
-/** What a caller submits. Reading the body may take long, so the caller's authority is checked again afterwards. */
+/** What a caller submits. The caller's authority is checked again after the body was read, because reading may take long. */
 export async function sentIn(call: Call<'submitJob' | 'submitGrading'>, access: RouteContext['access']) {
   const { caller } = call;
   const idempotencyKey = idempotencyKeyOf(call.request.headers['idempotency-key']);
@@ -66,7 +66,7 @@ export async function sentIn(call: Call<'submitJob' | 'submitGrading'>, access: 
   return { body, idempotencyKey, checkAuthority };
 }
 
-/** The answer to a further request in a submission. Null if that request is refused: the submission still succeeds. */
+/** The answer to a further request in a submission; null if that request is refused. The submission then still succeeds. */
 async function orNull<T>(asked: Promise<T>): Promise<T | null> {
   try {
     return await asked;
@@ -83,11 +83,11 @@ interface Asked {
   readonly include: Include;
 }
 
-/** How long to wait for a promise. Usually it is signed at once; if not, it must not hold up the result. */
+/** How long to wait for a promise. It is usually signed at once. If it is not, it must not hold up the result. */
 const promiseSecondsMax = 5;
 
 /**
- * The answer after the wait: only the promise, if the job did not end in time.
+ * The members after the wait. If the job did not end in time, they are only the promise.
  *
  * @throws ServiceError if the service stops, the authority ends, or no permit for a long answer is free
  */
@@ -103,7 +103,7 @@ function endInTime(asked: Asked, waiting: Waiting): Promise<LongMembers> {
     const promise = await promiseInTime(asked, { waitSeconds: Math.min(left, promiseSecondsMax), signal });
     if (!hasEnded) return promise;
     const receipt = include.includes('receipt') ? await jobs.receipt(caller, job_id) : null;
-    // The detail has the whole program, so its length is not known before it is read.
+    // The detail contains the whole program, so its length is not known before it is read.
     if (include.includes('detail')) waiting.over({ bytes: Number.POSITIVE_INFINITY });
     const detail = include.includes('detail') ? await jobs.detail(caller, job_id) : null;
     const all = include.includes('history') ? jobs.replay(caller, job_id, { after: 0, limit: eventsMax }) : null;
@@ -121,7 +121,7 @@ function endInTime(asked: Asked, waiting: Waiting): Promise<LongMembers> {
   return waiting.ask(read, ({ result }) => result !== undefined);
 }
 
-/** The exact text of the promise. Empty if none was requested, none was made, or it is not signed in time. */
+/** The promise's exact text. Empty if none was requested, none was made, or it is not signed in time. */
 async function promiseInTime({ call: { caller }, context, job_id, include }: Asked, wait: ResultWait) {
   const promise = include.includes('promise') ? await orNull(context.jobs.promise(caller, job_id, wait)) : null;
   if (promise === null) return {};

@@ -1,4 +1,4 @@
-/** Operations on a program's calls of tools. */
+/** Operations on a program's tool calls. */
 import type { ToolCalls } from '@vouchbox/protocol';
 import { bodyOf, LongJson } from '../../job/body.ts';
 import { readJsonBody } from '../call/body.ts';

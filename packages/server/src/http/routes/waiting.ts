@@ -1,5 +1,5 @@
 /**
- * Answers that may wait for a change of a job. A wait holds a wait permit, and a short answer keeps it to its last
+ * Answers that may wait for a job to change. A wait holds a wait permit. A short answer keeps this permit to its last
  * byte. A long answer exchanges it for a response permit, so that waits and long answers each have their own bound.
  * Spec § GET /v1/jobs/{id}/result, § Response transfer rules.
  */
@@ -22,24 +22,24 @@ type WaitingOperation =
   | 'getGrading'
   | 'gradingEvents';
 
-/** After how long a wait claims its place: later than refusals and answers about ended jobs, even on busy hosts. */
+/** After how long a wait claims its place. By then, refusals and answers about ended jobs are sent, even on busy hosts. */
 const lastingMilliseconds = 500;
 
-/** One answer that may wait: the permit it holds, and the wait itself. */
+/** An answer that may wait, with the permit that it holds. */
 export class Waiting {
   readonly waitSeconds: number;
   readonly #call: Call<WaitingOperation>;
   readonly #held: Reservation;
-  /** Aborts with a refusal if another tenant needs the place, no place is left, or (with `outlives`) the credential has ended. */
+  /** Aborts with a refusal if no place is left, another tenant needs the place, or (with `outlives`) the credential ends. */
   readonly #gaveWay = new AbortController();
   #isOver = false;
   #isLong = false;
 
   /**
-   * When the credential ends, so does the connection. If a wait `outlives` the credential, only the wait ends: its caller still
-   * gets an answer, without what it waited for.
+   * When the credential ends, the connection ends, too. But if a wait `outlives` the credential, only the wait ends: the caller
+   * still gets an answer, without the part that was waited for.
    *
-   * @throws ServiceError if no permit is free, and `shutting_down` if it would wait while the service stops
+   * @throws ServiceError if no permit is free, or `shutting_down` if it would have to wait while the service stops
    */
   constructor(call: Call<WaitingOperation>, waitSeconds: number, { outlives = false } = {}) {
     if (waitSeconds > 0) refuseWhenStopping(call);
@@ -59,7 +59,7 @@ export class Waiting {
    * Calls `work`, which may wait until the signal aborts. An interrupted answer is not returned.
    *
    * @throws ServiceError `shutting_down` if the service stopped meanwhile, `tenant_capacity_exhausted` if the wait had to
-   * give way, `capacity_exhausted` if it lasted and no place was left, `unauthorized` if it outlived its credential
+   * give way, `capacity_exhausted` if no place was left for a longer wait, `unauthorized` if its credential ended
    * @throws ClientGone if the client has left
    */
   async ask<T>(work: (signal: AbortSignal) => Promise<T>, isWhole: (answer: T) => boolean): Promise<T> {
@@ -81,7 +81,7 @@ export class Waiting {
     }
   }
 
-  /** Claims the place of a wait that lasts. A long answer claims a place of its own. */
+  /** Claims a place for a wait that takes longer. A long answer claims a place of its own. */
   readonly #claim = (): void => {
     if (this.waitSeconds === 0) return;
     try {
@@ -92,7 +92,7 @@ export class Waiting {
   };
 
   /**
-   * Ends the wait. `bytes` is the length of what will be sent.
+   * Ends the wait. `bytes` is the length of the answer.
    *
    * @throws ServiceError if the answer is long and no permit for long answers is free
    */
@@ -111,7 +111,7 @@ export class Waiting {
     return signal.aborted ? (signal.reason as ServiceError) : new ClientGone();
   }
 
-  /** Ends the wait because another tenant needs the place. An answer that is being sent is cut off. */
+  /** Ends the wait because another tenant needs the place. If the answer is already being sent, it is cut off. */
   readonly #giveWay = (refusal: ServiceError): void => {
     if (this.#isOver) resetConnection(this.#call.request.raw.socket);
     else this.#gaveWay.abort(refusal);

@@ -1,6 +1,6 @@
 /**
- * Ends what a credential holds open once the credential has expired, or was revoked or rotated. Requests are checked when they
- * arrive. This module is for streams and waits, and for connections that are idle between two requests. Spec § Authentication 8.
+ * Ends what a credential holds open once the credential has expired or was revoked or rotated. Requests are checked when they
+ * arrive; this module checks streams, waits, and connections that are idle between two requests. Spec § Authentication 8.
  */
 import type { Socket } from 'node:net';
 import type { Access } from '../../access/authenticate.ts';
@@ -11,11 +11,11 @@ export interface AuthorityWatchOptions {
   readonly access: Pick<Access, 'stands' | 'whenEnded'>;
   readonly log: Log;
   readonly checkMilliseconds: number;
-  /** Whether a connection is idle: no answer is under way on it. */
+  /** Whether a connection is idle, with no answer under way. */
   readonly isIdle: (connection: Socket) => boolean;
 }
 
-/** The requests and connections that are open, and their callers. Disposing stops the checks and ends nothing. */
+/** The open requests and connections with their callers. Disposing it stops the checks, and ends no request or connection. */
 export class AuthorityWatch implements Disposable {
   readonly #options: AuthorityWatchOptions;
   readonly #held = new Map<() => void, Caller>();
@@ -42,12 +42,12 @@ export class AuthorityWatch implements Disposable {
     this.#connections.set(connection, caller);
   }
 
-  /** Stops watching a connection that became a stream, which has its own watch. */
+  /** Stops watching a connection that became a stream, because a stream has its own watch. */
   release(connection: Socket): void {
     this.#connections.delete(connection);
   }
 
-  /** Checks every authority once. It also runs by itself, and at once when a credential was revoked or rotated. */
+  /** Checks every authority once. It also runs by itself, and at once after a credential was revoked or rotated. */
   async check(): Promise<void> {
     const answers = new Map<string, Promise<boolean>>();
     const stands = (caller: Caller): Promise<boolean> => {
@@ -71,7 +71,7 @@ export class AuthorityWatch implements Disposable {
     clearInterval(this.#timer);
   }
 
-  /** Whether the caller's authority is still valid. If the store is down, nothing is ended: the next check decides. */
+  /** Whether the caller's authority is still valid. If the store is down, nothing is ended, and the next check decides. */
   async #stands(caller: Caller): Promise<boolean> {
     try {
       return await this.#options.access.stands(caller);

@@ -1,5 +1,5 @@
 /**
- * Answers to calls of tools that come as messages of a stream. A few are taken at a time, so that they share a commit. While many
+ * Answers to tool calls that arrive as messages on a stream. Several are taken at a time, so that they share a commit. While many
  * wait, nothing more is read from the client. A message that is not an answer ends the stream, and so do too many messages that
  * change nothing.
  */
@@ -10,22 +10,22 @@ import { ServiceError } from '../../ground/service-error.ts';
 import { parseStrictJson } from '../../ground/strict-json.ts';
 import type { Jobs } from '../../job/jobs.ts';
 
-/** The most bytes of messages that wait before nothing more is read from the client. */
+/** How many bytes of messages may wait. Beyond that, nothing more is read from the client. */
 const waitingBytesMax = 1024 * 1024;
-/** Answers of one stream that are taken at the same time. */
+/** How many answers from one stream are taken at the same time. */
 const answersAtOnce = 64;
 
 export interface AnswersOptions {
   readonly jobs: Pick<Jobs, 'answerToolCall'>;
   readonly caller: Caller;
   readonly job_id: string;
-  /** Ends the stream: the client sent a forbidden message. */
+  /** Ends the stream because the client sent a forbidden message. */
   readonly end: () => void;
-  /** Ends the stream: an answer could not be stored. */
+  /** Ends the stream because an answer could not be stored. */
   readonly failed: (error: unknown) => void;
 }
 
-/** Takes answers from a stream until it closes. */
+/** Takes answers from a stream until the stream closes. */
 export function takeAnswers(socket: WebSocket, options: AnswersOptions): void {
   const waiting: Buffer[] = [];
   let waitingBytes = 0;
@@ -57,7 +57,7 @@ export function takeAnswers(socket: WebSocket, options: AnswersOptions): void {
   });
 }
 
-/** Whether a message changed anything. */
+/** Takes a message. Resolves to whether the message changed anything. */
 async function taken(socket: WebSocket, message: Buffer, options: AnswersOptions): Promise<boolean> {
   const read = await answerIn(message);
   if (read === null) {

@@ -12,7 +12,7 @@ import { lifeOfStream } from './stream-life.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A stream whose socket only records what is done with it. */
+/** A stream whose socket only records what is done to it. */
 function opened({ stopping = new AbortController(), gaveWay = new AbortController() } = {}) {
   const done: string[] = [];
   const socket = Object.assign(new EventEmitter(), {
@@ -67,7 +67,7 @@ describe('a stream', () => {
     expect(done).toEqual(['ping', 'ping', 'ping', 'ping']);
   });
 
-  test('ends at the next ping if its client did not answer the previous ping', () => {
+  test('ends at the next ping if its client has not answered the previous one', () => {
     const { done, socket } = opened();
     passIntervals(1);
     socket.emit('pong');
@@ -109,7 +109,7 @@ describe('a stream', () => {
     expect(done).toEqual([`close ${STREAM_CLOSE_CODES.restarting}`, 'closed']);
   });
 
-  test('closes at once if another tenant needed its place before the stream was open', () => {
+  test('closes at once if another tenant needed its place before it was open', () => {
     const gaveWay = new AbortController();
     gaveWay.abort();
     expect(opened({ gaveWay }).done).toEqual([`close ${STREAM_CLOSE_CODES.gaveWay}`, 'closed']);

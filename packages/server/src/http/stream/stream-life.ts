@@ -1,6 +1,6 @@
 /**
- * Everything that may end a stream before its job does, each with its close code: the service stops, the credential
- * ends, another tenant needs the place, the connection reaches its lifetime, or the reader is stuck, gone, or breaks the
+ * Everything that may end a stream before its job ends, each with its close code: the service stops, the credential ends,
+ * another tenant needs the place, the connection's lifetime is over, or the reader is stuck, is gone, or breaks the
  * protocol. Spec § WebSocket stream.
  */
 import type { Socket } from 'node:net';
@@ -10,7 +10,7 @@ import type { Caller } from '../../ground/caller.ts';
 import type { Connections } from '../connections/connections.ts';
 import type { AuthorityWatch } from './authority.ts';
 
-/** While this many bytes wait for a reader, its further pings are not answered. */
+/** While this many bytes wait for a reader, further pings from that reader are not answered. */
 const pongBytesMax = 64 * 1024;
 
 export interface StreamLifeOptions {
@@ -22,11 +22,11 @@ export interface StreamLifeOptions {
   readonly stopping: AbortSignal;
   /** Aborted once another tenant needs the place. */
   readonly gaveWay: AbortSignal;
-  /** Whether the client may send messages: another module reads them. */
+  /** Whether the client may send messages. Another module reads them. */
   readonly takesMessages?: boolean;
 }
 
-/** Disposing removes everything that could end the stream. */
+/** What may end an open stream. Disposing it stops everything that could end the stream. */
 export interface StreamLife extends Disposable {
   /** Aborted once nothing more may be sent. */
   readonly signal: AbortSignal;
@@ -42,7 +42,7 @@ export function lifeOfStream(socket: WebSocket, options: StreamLifeOptions): Str
     if (ended.signal.aborted) return;
     ended.abort();
     socket.close(code);
-    // A client that does not answer the close frame is not waited for.
+    // The service does not wait for a client that does not answer the close frame.
     connections.close(connection);
   };
   const endFor = (reason: StreamCloseReason) => endWith(STREAM_CLOSE_CODES[reason]);
@@ -53,7 +53,7 @@ export function lifeOfStream(socket: WebSocket, options: StreamLifeOptions): Str
   const unwatch = authority.watch(caller, () => endFor('credentialEnded'));
   connections.onEnding(connection, (why) => endFor(why === 'old' ? 'lifetimeReached' : 'lagged'));
   socket.on('close', () => ended.abort());
-  // Any other client may send only what the protocol itself needs.
+  // A client that may send no messages may send only what the protocol itself needs.
   if (options.takesMessages !== true) socket.on('message', () => endFor('messageSent'));
   const stopHeartbeat = beat(socket);
   if (stopping.aborted) onStopping();
@@ -71,8 +71,8 @@ export function lifeOfStream(socket: WebSocket, options: StreamLifeOptions): Str
 }
 
 /**
- * Pings the client, and ends its stream if it has answered nothing since the last ping. The client's own pings are
- * answered within bounds.
+ * Pings the client, and ends the stream if the client has answered nothing since the last ping. The client's own pings
+ * are answered within bounds.
  */
 function beat(socket: WebSocket): () => void {
   let isAlive = true;

@@ -12,7 +12,7 @@ import type { Jobs } from '../../job/jobs.ts';
 import { bearer, credentialWith, JOB, KEY_OF_OTHER, openServer, type TestServer } from '../server.fixture.ts';
 import { RawSocket } from '../socket.fixture.ts';
 
-/** A history that the test adds to; following it ends with `finished`. */
+/** A history to which the test adds events. Following it ends with `finished`. */
 function livingJob(stored: number) {
   const events: JobEvent[] = [];
   const waiting = new Set<() => void>();
@@ -53,7 +53,7 @@ async function mint(server: TestServer): Promise<StreamTicket> {
   return (await response.json()) as StreamTicket;
 }
 
-/** A code with which the server closed, if the contract lists it. */
+/** The code with which the server closed. Fails unless the contract lists it. */
 function listed(code: number): number {
   expect([code, Object.keys(OPERATIONS.streamEvents.closeCodes)]).toEqual([
     code,
@@ -101,7 +101,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 describe('a stream', () => {
-  test('sends stored history, then new events, and closes with 1000 after finished', {
+  test('sends the stored history, then new events, and closes with 1000 after `finished`', {
     tags: ['Stream-3', 'Stream-3a', 'Stream-3b'],
   }, async () => {
     const own = livingJob(250);
@@ -128,7 +128,7 @@ describe('a stream', () => {
     raw.send(handshake(STREAM, KEY));
     await expect.poll(() => served.permits.held('stream')).toBe(1);
     own.finish();
-    // By itself, the WebSocket server would wait for half a minute.
+    // The WebSocket server itself would wait for half a minute.
     await expect.poll(() => served.permits.held('stream'), { timeout: 10_000 }).toBe(0);
     await raw.untilClosed();
     expect(raw.text).toContain('"kind":"finished"');
@@ -164,7 +164,7 @@ describe('a stream', () => {
   test('sends every event of the job even if two hundred streams are open at once', async () => {
     const own = livingJob(10);
     await using served = await openServer({ jobs: { tail: own.tail }, bounds: { connections: 500 } });
-    // Only a few streams open at a time: a ticket must be used before it expires, also on a busy machine.
+    // Only a few streams are opened at a time, because a ticket must be used before it expires, even on a busy machine.
     const streams: Awaited<ReturnType<typeof open>>[] = [];
     while (streams.length < 200) streams.push(...(await Promise.all(Array.from({ length: 20 }, () => open(served)))));
     expect(served.permits.held('stream')).toBe(200);
@@ -231,7 +231,7 @@ describe('a ticket for a stream', () => {
     },
   );
 
-  test('is minted only for the tenant of the job', { tags: ['Ticket-1'] }, async () => {
+  test('is minted only for the job’s tenant', { tags: ['Ticket-1'] }, async () => {
     const init = { method: 'POST', headers: bearer(KEY_OF_OTHER) };
     expect((await fetch(`${server.url}/v1/jobs/${JOB}/stream-ticket`, init)).status).toBe(404);
   });
@@ -279,7 +279,7 @@ describe('a handshake is refused with a plain HTTP answer', { tags: ['Errors-3']
   ])('without using up its ticket, because %s', { tags: ['Stream-2a'] }, async (_name, more, without) => {
     const { stream_url } = await mint(server);
     const faulty = handshake(stream_url, more).replace(without, without === ' HTTP/1.1' ? ' HTTP/1.0' : '');
-    // A request that is not a handshake is answered as a plain request, and its connection kept.
+    // A request that is not a handshake is answered like a plain request, and its connection is kept.
     using raw = await RawSocket.open(server.port);
     expect([400, 401]).toContain((await raw.send(faulty).answer()).status);
     expect(await attempt(server, handshake(stream_url))).toMatchObject({ status: 101 });
@@ -299,7 +299,7 @@ describe('a handshake is refused with a plain HTTP answer', { tags: ['Errors-3']
     }
   });
 
-  test('a handshake from a page of the service’s own origin is accepted', async () => {
+  test('a handshake from a page with the service’s own origin is accepted', async () => {
     expect(await attempt(server, handshake(STREAM, `${KEY}Origin: http://svc.example\r\n`))).toMatchObject({
       status: 101,
     });
@@ -326,7 +326,7 @@ test('the answer that opens a stream states the request budget', async () => {
 });
 
 describe('a stream ends before its job', () => {
-  test('a stopping service closes streams with 1012, and opens no new one', { tags: ['Stream-3c'] }, async () => {
+  test('a stopping service closes streams with 1012, and opens no new streams', { tags: ['Stream-3c'] }, async () => {
     await using stopping = await openServer({ jobs: { tail: livingJob(1).tail } });
     const { stream_url } = await mint(stopping);
     const { closed } = await open(stopping);
@@ -360,7 +360,7 @@ describe('a stream ends before its job', () => {
   test('a stream closes with 1001 when its connection reaches its lifetime', {
     tags: ['Stream-3c', 'Limits-18'],
   }, async () => {
-    // This lifetime lets a busy machine open the stream.
+    // This lifetime is long enough for a busy machine to open the stream.
     const bounds = { connectionMilliseconds: 3000, checkMilliseconds: 20 };
     await using old = await openServer({ bounds, jobs: { tail: livingJob(1).tail } });
     expect(await (await open(old)).closed).toBe(STREAM_CLOSE_CODES.lifetimeReached);
@@ -407,15 +407,15 @@ describe('a stream ends before its job', () => {
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** Bytes of buffers that are still referenced; garbage does not count. */
+/** How many bytes are in buffers that are still referenced. Garbage does not count. */
 function bytesInUse(): number {
-  // A collection ends with the sweep of buffers on another thread, which may come late. The next collection waits for that sweep.
+  // The first collection may leave buffers to be swept later on another thread. The second collection waits for that sweep.
   collectGarbage();
   collectGarbage();
   return process.memoryUsage().arrayBuffers;
 }
 
-/** Resolves when what was written is on its way, or can no longer be sent. */
+/** Resolves when the written bytes are on their way, or can no longer be sent. */
 async function takenOrRefused(socket: Socket): Promise<void> {
   await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => undefined);
 }
@@ -423,7 +423,7 @@ async function takenOrRefused(socket: Socket): Promise<void> {
 describe('a client that breaks the protocol gets the close code for its fault', {
   tags: ['E-21', 'E-22', 'Stream-3d'],
 }, () => {
-  /** A frame as a client sends it, masked with zeros. */
+  /** A frame from a client, masked with zeros. */
   const frame = (first: number, payload: string) =>
     Buffer.concat([Buffer.from([first, 0x80 | payload.length, 0, 0, 0, 0]), Buffer.from(payload)]);
   const closing = (code: number, ...reason: number[]) =>
@@ -474,7 +474,7 @@ describe('a client that breaks the protocol gets the close code for its fault', 
     await expect.poll(() => [job.state.following, server.permits.held('stream')]).toEqual([0, 0]);
   });
 
-  test('the service stops following the job for a client that ended its side of the connection', async () => {
+  test('the service stops following the job when the client ends its side of the connection', async () => {
     using raw = await RawSocket.open(server.port);
     raw.send(handshake(STREAM, KEY));
     await raw.until(() => raw.text.includes('"seq":3'));

@@ -1,7 +1,7 @@
 /**
- * One job's history over one WebSocket: the stored events after the cursor, then new ones, one frame an event. The
- * stream is closed after the terminal event, or after one more frame with the outcome of the job. The next page is read
- * only when the reader has taken the page before, so a slow reader holds only one page. Spec § WebSocket stream.
+ * One job's history over one WebSocket: the stored events after the cursor, then new events, with one frame for each. The
+ * stream is closed after the terminal event, or after one more frame with the job's outcome. The next page is read only
+ * when the reader has taken the previous page, so a slow reader holds only one page. Spec § WebSocket stream.
  */
 import { type EndFrame, type FilledQueryOf, STREAM_CLOSE_CODES } from '@vouchbox/protocol';
 import type { WebSocket } from 'ws';
@@ -12,15 +12,15 @@ import type { Log } from '../../telemetry/log/log.ts';
 import { takeAnswers } from './stream-answers.ts';
 import { lifeOfStream, type StreamLifeOptions } from './stream-life.ts';
 
-/** Bytes that wait in this process for one reader before the next event is sent. */
+/** How many bytes may wait in this process for one reader before the next event is sent. */
 const bufferedBytesMax = 64 * 1024;
 
 export interface StreamOptions extends StreamLifeOptions {
   readonly jobs: Pick<Jobs, 'tail' | 'result' | 'receipt' | 'answerToolCall'>;
   readonly job_id: string;
-  /** Exclusive. */
+  /** The cursor: only events after this one are sent. */
   readonly after: number;
-  /** The members of the last frame; empty if there is no such frame. */
+  /** The members of the additional last frame; empty if there is no such frame. */
   readonly include: FilledQueryOf<'streamEvents'>['include'];
   readonly log: Log;
   readonly requestId: string;
@@ -41,7 +41,7 @@ export async function serveStream(socket: WebSocket, options: StreamOptions): Pr
     if (options.include.length > 0 && !life.signal.aborted) await sendEnd(socket, options, life.signal);
     if (life.signal.aborted) return;
     socket.close(STREAM_CLOSE_CODES.finished);
-    // Once the close frame was sent, nothing waits for a client that does not answer it.
+    // Once the close frame was sent, the service does not wait for the client to answer it.
     options.connections.closeWhenSent(options.connection);
   } catch (error) {
     if (life.signal.aborted) return;
@@ -62,7 +62,7 @@ async function sendEvents(socket: WebSocket, options: StreamOptions, signal: Abo
   }
 }
 
-/** Sends the outcome of the job as one message. A piece of a long outcome is read when the reader has taken the piece before. */
+/** Sends the job's outcome as one message. Each piece of a long outcome is read when the reader has taken the previous piece. */
 async function sendEnd(socket: WebSocket, options: StreamOptions, signal: AbortSignal): Promise<void> {
   const { jobs, caller, job_id, include } = options;
   const parts = await endParts(include, {
@@ -77,7 +77,7 @@ async function sendEnd(socket: WebSocket, options: StreamOptions, signal: AbortS
   await send(socket, '', { binary: false, fin: true });
 }
 
-/** Resolves when the frame and everything before it was passed to the kernel, or never will be. */
+/** Resolves when the frame and everything before it was passed to the kernel, or can no longer be sent. */
 function send(socket: WebSocket, frame: string | Uint8Array, part = { binary: false, fin: true }): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   // A failed write closes the socket, and that ends the stream.

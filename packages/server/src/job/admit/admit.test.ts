@@ -17,7 +17,7 @@ async function count(rig: JobRig, caller = acme): Promise<number> {
 }
 
 describe('a submitted job', () => {
-  test('is stored as queued with limits cut to the ceilings, under a new id, and its answer has relative URLs', async () => {
+  test('gets a new id, is stored as queued with limits cut to the ceilings, and is answered with relative URLs', async () => {
     await using rig = await JobRig.open();
     const body = { ...hello, limits: { wall_seconds: 1e308, mem_mb: 64 } };
     const { answer, replayed } = await rig.jobs.submit(acme, { body, idempotencyKey: null });
@@ -48,14 +48,14 @@ describe('a submitted job', () => {
     [{ ...hello, limits: { allow_network: true } }, 'network_not_allowed'],
     [{ ...hello, runtime: 'none-such' }, 'runtime_unavailable'],
     [{ ...hello, requirements: { minimum_isolation: 'hardware-vm' } }, 'minimum_isolation_unsatisfied'],
-  ])('is not made if the submission is refused, and the idempotency key stays unused: %j', async (body, code) => {
+  ])('is not created if the submission is refused, and the idempotency key stays unused: %j', async (body, code) => {
     await using rig = await JobRig.open();
     await expect(rig.jobs.submit(acme, { body, idempotencyKey: 'key' })).rejects.toMatchObject({ code });
     expect(await count(rig)).toBe(0);
     expect((await rig.jobs.submit(acme, { body: hello, idempotencyKey: 'key' })).replayed).toBe(false);
   });
 
-  test('is not made while less space is free than the reserve', async () => {
+  test('is not created while the free space is below the reserve', async () => {
     const checkFreeSpace = () => {
       throw new ServiceError('insufficient_storage', 'full', { retryAfterSeconds: 9 });
     };
@@ -64,7 +64,7 @@ describe('a submitted job', () => {
     expect(await count(rig)).toBe(0);
   });
 
-  test('is not made any more once the service is stopping', async () => {
+  test('is no longer created once the service is stopping', async () => {
     await using rig = await JobRig.open();
     rig.shutdown.abort();
     await expect(rig.submit()).rejects.toMatchObject({ code: 'shutting_down', retryable: true, retryAfterSeconds: 5 });
@@ -101,7 +101,7 @@ describe('the queue of jobs', () => {
     });
   });
 
-  test('accepts jobs of one tenant up to the tenant’s bound, and still accepts jobs of other tenants', async () => {
+  test('accepts one tenant’s jobs up to the tenant’s bound, and still accepts other tenants’ jobs', async () => {
     await using rig = await JobRig.open({ concurrency: 1, queue: { total: 9, perTenant: 1 } });
     await rig.submit();
     await rig.provider.running(0);
@@ -139,7 +139,7 @@ describe('an idempotency key', () => {
     expect(await count(rig)).toBe(1);
   });
 
-  test('returns the first job if only member order, spellings of numbers or explicit defaults differ', async () => {
+  test('returns the first job if only the order of members, the spelling of numbers or explicit defaults differ', async () => {
     await using rig = await JobRig.open();
     const { answer } = await rig.jobs.submit(acme, { body: hello, idempotencyKey: 'key' });
     const spelled: unknown = JSON.parse(
@@ -162,7 +162,7 @@ describe('an idempotency key', () => {
     ['a limit', { ...full, limits: { wall_seconds: 2.5 } }],
     ['a limit over its ceiling', { ...full, limits: { wall_seconds: 301 } }],
     ['runtime', { ...full, runtime: 'system' }],
-  ])('a key that was used for another specification is refused, and makes no job: %s', async (_member, body) => {
+  ])('is refused and creates no job if it was used for another specification: %s', async (_member, body) => {
     await using rig = await JobRig.open();
     await rig.jobs.submit(acme, { body: full, idempotencyKey: 'key' });
     await expect(rig.jobs.submit(acme, { body, idempotencyKey: 'key' })).rejects.toMatchObject({
@@ -171,7 +171,7 @@ describe('an idempotency key', () => {
     expect(await count(rig)).toBe(1);
   });
 
-  test('belongs to one tenant: another tenant may use the same key', async () => {
+  test('belongs to one tenant, so another tenant may use the same key', async () => {
     await using rig = await JobRig.open();
     const mine = await rig.jobs.submit(acme, { body: hello, idempotencyKey: 'key' });
     const theirs = await rig.jobs.submit(umbrella, { body: full, idempotencyKey: 'key' });
@@ -194,7 +194,7 @@ describe('an idempotency key', () => {
     });
   });
 
-  test('many concurrent uses of a key make one job', async () => {
+  test('creates one job even if many submissions use it at once', async () => {
     await using rig = await JobRig.open();
     const submissions = Array.from({ length: 20 }, () => rig.jobs.submit(acme, { body: hello, idempotencyKey: 'key' }));
     const answers = await Promise.all(submissions);
@@ -214,7 +214,7 @@ describe('an idempotency key', () => {
   );
 });
 
-describe('a submission that uses an output of another job as input', { tags: ['Inputs-2', 'Inputs-5'] }, () => {
+describe('a submission that uses another job’s output as input', { tags: ['Inputs-2', 'Inputs-5'] }, () => {
   const content = new TextEncoder().encode('made');
   const artifacts = [{ path: 'output/a', size_bytes: 4, sha256: sha256Hex(content), content }];
 
@@ -224,7 +224,7 @@ describe('a submission that uses an output of another job as input', { tags: ['I
     return { ...hello, files: [{ path: 'input/a', from: { job_id, path: 'output/a' } }] };
   }
 
-  test('is refused if that output is removed while it is copied, and leaves no copy', async () => {
+  test('is refused and leaves no copy if that output is removed during the copying', async () => {
     await using rig = await JobRig.open({ faults: () => ({ artifactPiece: async () => null }) });
     const body = await naming(rig);
     const before = await count(rig);

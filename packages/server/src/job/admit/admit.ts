@@ -1,5 +1,5 @@
 /**
- * Turns a request into a row, which is on disk before the client is answered, or into a refusal that stores nothing.
+ * Stores a request as a row, on disk before the client is answered, or refuses it and stores nothing.
  * Spec § POST /v1/jobs.
  */
 import {
@@ -44,7 +44,7 @@ export interface AdmitOptions extends CopyOptions {
   readonly store: CopyOptions['store'] & Pick<Store, 'findByIdempotencyKey' | 'specDigest' | 'inputs' | 'productOf'>;
   /** Stores a submission, and starts its job at once if it can. */
   readonly dispatcher: Pick<Dispatcher, 'admit'>;
-  /** This node's abilities, and whether it can make cells now; null if it runs no programs. */
+  /** This node's abilities, and whether this node can make cells now; null if it runs no programs. */
   readonly own: {
     readonly provider: ProviderFacts;
     readonly health: Pick<Cells, 'isReady'>;
@@ -56,7 +56,7 @@ export interface AdmitOptions extends CopyOptions {
   readonly queue: { readonly total: number; readonly perTenant: number };
   /** The limit for all blobs of a tenant together. */
   readonly blobBytesMax: number;
-  /** Whether a signed statement has the position of its job in the tenant's sequence of jobs. */
+  /** Whether a signed statement says which position its job has in the tenant's sequence of jobs. */
   readonly isNumbered: boolean;
   /** The jobs that get promises, and how long the log may take; null if no log is kept. */
   readonly promises: PromiseSettings | null;
@@ -71,16 +71,16 @@ export interface Admitted {
   readonly replayed: boolean;
 }
 
-/** After how many seconds a full queue may have room again. Jobs take seconds. */
+/** After how many seconds a full queue may have room again. A job takes seconds. */
 const queueRetrySeconds = 1;
-/** After how many seconds a tenant may have room again: outputs are removed together with their jobs. */
+/** After how many seconds a tenant may have room again. Outputs are removed only together with their jobs. */
 const roomRetrySeconds = 60;
-/** After how many seconds cells may be made again. Repairing a host takes a while, and a trial is made at most once a second. */
+/** After how many seconds cells may be made again. A host takes a while to repair, and trials come at most once a second. */
 const workerRetrySeconds = 5;
 
 /**
- * Admits a tenant's submission. If its key was used before for the same specification, the answer is the first job, even if the
- * ceilings, the provider or the queue have changed since. A refused submission does not use up its key.
+ * Admits a tenant's submission. If its key was used before for the same specification, the first job is returned, even if the
+ * ceilings, the provider or the queue have changed since then. A refused submission does not use up its key.
  *
  * @throws ServiceError as `parseSubmission`, `resolvedFiles`, `copyOutputs` and `checkPolicy` do; `idempotency_key_reused`,
  * `insufficient_storage`, `worker_unavailable`, `queue_full`, `tenant_capacity_exhausted`, `shutting_down`; `unauthorized` if
@@ -133,19 +133,19 @@ function answeredBy({ principal }: Caller, program: ParsedProgram): ParsedProgra
   return { ...program, tools: { ...program.tools, answered_by } };
 }
 
-/** A job that a grading makes. It is like any other job, but has no key and no place of its own in the queue. */
+/** A job made by a grading. Unlike other jobs, it has no key and no place of its own in the queue. */
 export interface GradedSubmission {
   readonly tenant: string;
   /** Who sent the grading. */
   readonly principal: string;
   readonly spec: RequestedSpec;
-  /** The specification of a program that the job's own program talks to. */
+  /** The specification of the other program, if the job's program talks to one. */
   readonly interactor?: RequestedSpec;
   readonly graded: GradedJob;
 }
 
 /**
- * Stores the job of a grading, or finds the one that was stored before. Null if the grading makes no more jobs.
+ * Stores a grading's job, or finds it if it was stored before. Null if the grading makes no more jobs.
  *
  * @throws ServiceError as `admit` does; NoRoom
  */
@@ -181,7 +181,7 @@ export async function admitGraded(
   return result.kind === 'grading_over' ? null : admitted(result, null).answer.job_id;
 }
 
-/** A program of a submission, with the contents of its files, and its standard input if that is named. */
+/** A submission's program with the contents of its files, and of its standard input if that names stored bytes. */
 interface ResolvedProgram {
   readonly spec: RequestedSpec;
   readonly files: readonly Resolved[];
@@ -207,8 +207,8 @@ function stdinOf(file: StoredFile): StoredStdin {
 }
 
 /**
- * The digest of the values that equal builds share: the program, its options, and the runtime packs that may build it. Limits are
- * left out.
+ * The digest of what equal builds have in common: the program, its options, and the runtime packs that may build it. It does not
+ * cover limits.
  */
 async function buildDigest(
   tenant: string,
@@ -245,7 +245,7 @@ export function withFittingLimits(
   { own, ceilings, others }: Pick<AdmitOptions, 'own' | 'ceilings' | 'others'>,
 ): Specs {
   const [first, ...more] = [...executorOf(own, ceilings), ...others()];
-  // An executor that starts later may be able to run the job, so the job is not refused for good.
+  // An executor that starts later may be able to run the job, so this refusal invites the client to try again.
   if (first === undefined) throw workerUnavailable('No node that runs programs is alive.');
   const executors = [first, ...more] as const;
   const { isReady, memMbMax } =
@@ -265,7 +265,7 @@ function executorOf(own: AdmitOptions['own'], { mem_mb: memMbMax }: RequestedLim
   return [{ ...facts, memMbMax, slots, concurrentMemMbMax, isReady }];
 }
 
-/** What is stored of a job or pair. Each specification of a pair begins with the other's id, for the store to find. */
+/** What is stored of a job or a pair. In a pair, each specification begins with the other job's id, for the store to find. */
 function jobsOf({ program, interactor }: Specs, [one, other]: readonly [ListPlace, ListPlace]) {
   if (interactor === null) return { requested_spec: program };
   return {
@@ -292,7 +292,7 @@ function filesOf({ program, interactor }: Keyed): readonly StoredFile[] {
   return [...inputsOf(program.spec), ...(interactor === null ? [] : inputsOf(interactor.spec))];
 }
 
-/** The digest to store with the key, and the job that had the key before. Both are read from the store at once. */
+/** The digest to store with the key, and the earlier job with this key. Both are read from the store at once. */
 async function lookedUp(asked: Keyed, { store }: Pick<AdmitOptions, 'store'>) {
   const { tenant, key } = asked;
   if (key === null) return { idempotency: null, earlier: null };
@@ -306,8 +306,8 @@ async function lookedUp(asked: Keyed, { store }: Pick<AdmitOptions, 'store'>) {
 }
 
 /**
- * Whether the earlier job of a key has the same specification. The stored digest may cover files and standard input by
- * content or by digest, so both forms are compared. The digest by content needs the bytes.
+ * Whether the earlier job with this key has the same specification. The stored digest may cover files and standard input
+ * by their contents or by their digests, so both forms are compared. The first form needs the bytes.
  */
 async function isSame(
   asked: Keyed,
@@ -326,7 +326,7 @@ async function isSame(
   return earlier.spec_sha256 === other;
 }
 
-/** The answer to a submission, or its refusal, which is thrown. `peer` is the interactor's job, if there is one. */
+/** Returns the answer to a submission, or throws its refusal. `peer` is the interactor's job, if there is one. */
 function admitted(
   result: Exclude<AdmitResult, { kind: 'grading_over' | 'session_conflict' }>,
   peer: string | null,
@@ -348,7 +348,7 @@ function admitted(
 type Lack = Extract<AdmitResult, { kind: 'full' }>['of'];
 const NO_ROOM = 'The files of the tenant leave too little room for the large outputs of this job.';
 
-/** Thrown if a job of a grading finds no room, and waiting would not help. */
+/** Thrown if there is no room for a grading's job, and waiting would not help. */
 export class NoRoom extends Error {
   override readonly name = 'NoRoom';
 }

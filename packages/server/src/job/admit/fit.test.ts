@@ -34,13 +34,13 @@ function refusal(ask: () => unknown): unknown {
   }
 }
 
-test('a job is accepted if at least one node can run it, even an unready node, and gets the memory bound of such a node', () => {
+test('a job is accepted if a node can run it, even if that node is not ready, and gets the memory bound of such a node', () => {
   expect(fitOf(demanding('none'), [SMALL, STRONG])).toEqual({ isReady: true, memMbMax: 4096 });
   expect(fitOf(demanding('gvisor-application-kernel'), [SMALL, STRONG])).toEqual({ isReady: false, memMbMax: 4096 });
   expect(fitOf({ ...SPEC, language: 'bash' }, [STRONG, SMALL])).toEqual({ isReady: true, memMbMax: 256 });
 });
 
-test('a job is refused if no single node meets all its demands, with the same error as on a single node', () => {
+test('a job whose demands no single node meets in full is refused with the same error as on a single node', () => {
   const both = { ...demanding('gvisor-application-kernel'), language: 'bash' } as const;
   const error = refusal(() => fitOf(both, [SMALL, STRONG]));
   expect(error).toBeInstanceOf(ServiceError);
@@ -51,7 +51,7 @@ test('a job is refused if no single node meets all its demands, with the same er
   });
 });
 
-test('the common offer of nodes has each language and pack of any node, and their strongest isolation class', () => {
+test('the common offer of all nodes has every language and pack that any node has, and the strongest isolation class', () => {
   expect(togetherOf([SMALL, STRONG])).toEqual({
     languages: ['python', 'bash'],
     runtime_packs: [],

@@ -1,6 +1,6 @@
 /**
- * Whether a specification can be run by this node or by another living one. A job waits for a node that has all that it
- * demands; a job that no node can run is refused at once.
+ * Whether this node or another living node can run a specification. A job waits for a node that has everything the job
+ * demands. A job that no node can run is refused at once.
  */
 import type { RequestedSpec } from '@vouchbox/protocol';
 import { LIMIT_NAMES, satisfiesIsolation } from '@vouchbox/protocol';
@@ -12,24 +12,24 @@ import { INTERACTOR } from './submission.ts';
 
 /** A node that runs jobs. */
 export interface Executor extends ProviderFacts {
-  /** The most MiB that one of its jobs may have. */
+  /** The most memory in MiB that one of its jobs may have. */
   readonly memMbMax: number;
-  /** How many jobs it runs at once, and the most MiB that they may have together. */
+  /** How many jobs it runs at once, and the most memory in MiB that they may have together. */
   readonly slots: number;
   readonly concurrentMemMbMax: number;
   /** Whether it can make cells now. */
   readonly isReady: boolean;
 }
 
-/** The known facts of the nodes that can run a specification. */
+/** What is known about the nodes that can run a specification. */
 export interface Fit {
-  /** Whether one of them can make cells now. */
+  /** Whether at least one of these nodes can make cells now. */
   readonly isReady: boolean;
-  /** The most MiB that a job may have on one of them. */
+  /** The most memory in MiB that a job may have on one of these nodes. */
   readonly memMbMax: number;
 }
 
-/** @throws ServiceError as `checkPolicy` does, if no executor can run it. `at` points to the program */
+/** `at` is the pointer of the program. @throws ServiceError as `checkPolicy` does if no executor can run the specification */
 export function fitOf(spec: RequestedSpec, executors: readonly [Executor, ...Executor[]], at = ''): Fit {
   const fitting = executors.filter((executor) => canRun(spec, executor));
   if (fitting.length === 0) throw refusalOf(spec, executors, at);
@@ -37,7 +37,7 @@ export function fitOf(spec: RequestedSpec, executors: readonly [Executor, ...Exe
 }
 
 /**
- * Like `fitOf`, for two specifications that one executor must run at once. Each gets at most half of the executor's memory.
+ * Like `fitOf`, but for two specifications that one executor must run at once. Each gets at most half of the executor's memory.
  *
  * @throws ServiceError as `fitOf` does; `runtime_unavailable` if no executor has two slots, or none can run both
  */
@@ -67,7 +67,7 @@ function fitAmong(fitting: readonly Executor[]): Fit {
   };
 }
 
-/** The nodes' common offer: everything that any of them has, and the strongest class. */
+/** The common offer of all nodes: everything that any of them has, and the strongest isolation class. */
 export function togetherOf(executors: readonly [ProviderFacts, ...ProviderFacts[]]): ProviderFacts {
   const [first] = executors;
   const packs = new Map(executors.flatMap(({ runtime_packs }) => runtime_packs.map((pack) => [pack.name, pack])));
@@ -81,7 +81,7 @@ export function togetherOf(executors: readonly [ProviderFacts, ...ProviderFacts[
   };
 }
 
-/** Whether the executor can meet the job's demands. Memory is not compared: the job's limits are clamped to the executor's. */
+/** Whether the executor can meet a job's demands. Memory is not compared: the job's limits are clamped to the executor's. */
 export function canRun(spec: RequestedSpec, executor: Executor): boolean {
   try {
     checkPolicy(spec, executor);
@@ -92,7 +92,7 @@ export function canRun(spec: RequestedSpec, executor: Executor): boolean {
   }
 }
 
-/** Why a job is refused: demands that no node meets, or else demands that the first node does not meet. */
+/** Why a job is refused: a demand that no node meets or, if there is none, a demand that the first node does not meet. */
 function refusalOf(spec: RequestedSpec, executors: readonly [Executor, ...Executor[]], at: string): unknown {
   for (const facts of [togetherOf(executors), executors[0]]) {
     try {

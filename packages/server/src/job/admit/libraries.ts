@@ -1,4 +1,4 @@
-/** Libraries that a job brings: an input that the service adds, and that only the cell unpacks. */
+/** Libraries that a job brings. The service adds them as an input, and only the cell unpacks that input. */
 import {
   LIBRARIES_FILE,
   type Libraries,
@@ -12,7 +12,7 @@ interface Program extends Pick<RequestedSpec, 'language'> {
   readonly files: readonly SubmittedFile[];
 }
 
-/** The program with its libraries among the inputs. Its language must have a search path for modules. */
+/** The program with its libraries among its inputs. The program's language must have a search path for modules. */
 export function withLibraries<Parsed extends Program>(program: Parsed, libraries: Libraries): Parsed {
   const { language, files } = program;
   if (!takesLibraries(language))

@@ -1,6 +1,6 @@
 /**
- * Finds the stored bytes that a submission's files and standard input name: uploads of the tenant, or outputs of its
- * ended jobs. Each is looked up once, and the stored job names the digest. Spec § Job submission, § Limits.
+ * Finds the stored bytes that a submission's files and standard input name: the tenant's uploads, or outputs of the
+ * tenant's ended jobs. Each is looked up once, and the stored job names the digest. Spec § Job submission, § Limits.
  */
 import {
   LIBRARIES_FILE,
@@ -27,20 +27,20 @@ export interface Submitted {
   /** Null if the client sent none. */
   readonly key: string | null;
   readonly files: readonly SubmittedFile[];
-  /** The pointer of the program with these files. Default: the pointer of the body. */
+  /** The pointer of the program that has these files. The default is the pointer of the body. */
   readonly at?: string;
   /** The pointer of a file, if it does not follow from the file's place in the program. */
   readonly pointer?: string;
 }
 
-/** A file, and how many bytes of the store it names. */
+/** A file, and the number of stored bytes that it names. */
 export interface Resolved {
   readonly file: StoredFile;
   readonly size_bytes: number;
 }
 
 /**
- * Every file with the bytes that it names.
+ * Every file, with the stored bytes that it names.
  *
  * @throws ServiceError `insufficient_scope`, `blob_unavailable`, `input_unavailable`, `payload_too_large`
  */
@@ -65,7 +65,7 @@ export async function resolvedFiles(
   throw refusal('payload_too_large', `${at}/files`, problem);
 }
 
-/** The bytes of standard input, as a file with the path `STDIN`. @throws ServiceError as `resolvedFiles` does */
+/** The bytes for standard input, as a file with the path `STDIN`. @throws ServiceError as `resolvedFiles` does */
 export async function resolvedStdin(
   { stdin, ...submitted }: Pick<Submitted, 'caller' | 'key'> & { readonly stdin: NamedStdin },
   options: { readonly store: Pick<Store, 'inputs'> },
@@ -108,9 +108,9 @@ function resolved(file: SubmittedFile, input: Input | undefined): Resolved {
   return { file: { path, ...(from !== null && { from }), blob }, size_bytes };
 }
 
-/** The refusal of an unavailable file. It does not tell whether other tenants have the blob, or whether it ever existed. */
+/** The refusal of an unavailable file. It does not reveal whether other tenants have the blob, or whether it ever existed. */
 function unavailable(file: NamingFile, at: string, mayReadJobs: boolean): ServiceError {
-  // The state of a session is among the files, but does not come from the submission.
+  // The service added the session's state to the files: it does not come from the submission.
   if (file.path === SESSION_FILES.state)
     return refusal(
       'input_unavailable',
@@ -124,7 +124,7 @@ function unavailable(file: NamingFile, at: string, mayReadJobs: boolean): Servic
   return refusal('blob_unavailable', pointer, `is not a blob of the tenant${also}`);
 }
 
-/** The refusal if a blob was removed between the check and the transaction that stores the job. */
+/** The refusal for a blob that was removed after the check and before the transaction that stores the job. */
 export function blobUnavailable(): ServiceError {
   return new ServiceError('blob_unavailable', 'A blob that a file names is not there any more.');
 }
@@ -134,9 +134,9 @@ export interface CopyOptions extends ArtifactSources {
 }
 
 /**
- * Copies the outputs that files name, each once, so that the job has their bytes until it ends.
+ * Copies each output that the files name once, so that the job has the bytes until it ends.
  *
- * @throws ServiceError `input_unavailable` if one was removed just now; and as `Blobs.copy` does
+ * @throws ServiceError `input_unavailable` if an output was removed just now; otherwise as `Blobs.copy` does
  */
 export async function copyOutputs(tenant: string, files: readonly Resolved[], options: CopyOptions): Promise<void> {
   for (const { file, size_bytes } of files) {

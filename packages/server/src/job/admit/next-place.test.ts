@@ -17,13 +17,13 @@ test('an id holds the time of acceptance and random bits, as a UUIDv7 does', () 
   expect(nextPlace(time + 7).job_id.slice(-17)).not.toBe(job_id.slice(-17));
 });
 
-test('a later millisecond gives a higher id, and a clock that was set back still gives new ids', () => {
+test('an id made in a later millisecond is higher, and ids made after the clock was set back are still new', () => {
   const before = nextPlace(time + 10).job_id;
   expect(nextPlace(time + 11).job_id > before).toBe(true);
   expect(nextPlace(time).job_id).not.toBe(before);
 });
 
-test('ids ascend within each millisecond, however many ids the millisecond before had', () => {
+test('ids ascend within each millisecond, however many ids were made in the millisecond before', () => {
   for (let count = 0; count < 5000; count += 1) nextPlace(time + 20);
   const ids = Array.from({ length: 1000 }, () => nextPlace(time + 21).job_id);
   expect(ids.toSorted()).toEqual(ids);

@@ -1,16 +1,16 @@
-/** The id of a new job and the time of its acceptance. Together they are its place in the list. */
+/** A new job's id and the time of its acceptance, which together are the job's place in the list. */
 import { randomInt, randomUUIDv7 } from 'node:crypto';
 import type { ListPlace } from '../../store/records/rows.ts';
 
-/** A UUIDv7 has 12 bits between its time and its random end. Half of the range is left for counting up. */
+/** A UUIDv7 has 12 bits between its time and its random end. A count starts in the lower half of their range. */
 const counterMax = 0xfff;
 const startMax = 0x7ff;
 
 let last = { time: -1, counter: 0 };
 
 /**
- * The place of a job that is accepted at `time`, in milliseconds. Places made in one millisecond ascend, too: RFC 9562 § 6.2,
- * method 1. They may fail to ascend after 2,048 of them in one millisecond, or when the clock was set back.
+ * The place of a job that is accepted at `time`, in milliseconds. Places made within one millisecond ascend, too: RFC 9562
+ * § 6.2, method 1. Places may fail to ascend after 2,048 in one millisecond, or after the clock was set back.
  */
 export function nextPlace(time: number): ListPlace {
   const counter = time === last.time ? Math.min(last.counter + 1, counterMax) : randomInt(startMax + 1);

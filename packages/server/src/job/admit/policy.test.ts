@@ -25,7 +25,7 @@ function spec(members: Partial<RequestedSpec>): RequestedSpec {
 }
 
 describe('policy', () => {
-  test('a demand to enforce a limit is refused if the host only watches that limit', () => {
+  test('a demand that a limit be enforced is refused if the host only watches that limit', () => {
     const demanded = spec({ requirements: { minimum_isolation: 'none', enforced: ['cpu_seconds', 'mem_mb'] } });
     const watched: ProviderFacts = {
       ...provider,
@@ -56,7 +56,7 @@ describe('policy', () => {
     expect(clampLimits(LIMIT_DEFAULTS, { ...LIMIT_CEILINGS, mem_mb: 128 }).mem_mb).toBe(128);
   });
 
-  test('a known language that did not pass the preflight is unavailable', { tags: ['Submission-12'] }, () => {
+  test('a known language is unavailable if it did not pass the preflight', { tags: ['Submission-12'] }, () => {
     expect(() => checkPolicy(spec({ language: 'bash' }), provider)).not.toThrow();
     expect(() => checkPolicy(spec({ language: 'node' }), provider)).toThrow(
       expect.objectContaining({

@@ -1,6 +1,6 @@
 /**
- * Whether this service can run a specification, with its settings and with what its provider proved at the start. This
- * is checked before a job is stored. Isolation is checked again at execution, against the observed cell. Spec § POST
+ * Whether this service can run a specification, given its settings and what its provider proved at the start. This is
+ * checked before a job is stored. At execution, isolation is checked again against the observed cell. Spec § POST
  * /v1/jobs 3–5.
  */
 import {
@@ -16,7 +16,7 @@ import { quoted, refusal } from './refuse.ts';
 /** The part of a provider that admission asks about. */
 export type ProviderFacts = Pick<Provider, 'enforced' | 'isolation_class' | 'languages' | 'runtime_packs'>;
 
-/** The enforced limits of a provider. Older versions state none, but enforced all if they isolated programs at all. */
+/** The limits that a provider enforces. Older versions do not state them, but enforced all if they isolated programs at all. */
 export function enforcedBy({ enforced, isolation_class }: Pick<Provider, 'enforced' | 'isolation_class'>) {
   return enforced ?? (isolation_class === 'none' ? (['wall_seconds'] as const) : LIMIT_NAMES);
 }

@@ -1,4 +1,4 @@
-/** The promise that a job gets when it is accepted; none if no log is kept. docs/decisions/0066. */
+/** The promise that a job gets at its acceptance, if a log is kept. docs/decisions/0066. */
 import type { RequestedSpec } from '@vouchbox/protocol';
 import type { ServiceError } from '../../ground/service-error.ts';
 import type { AdmitInput } from '../../store/records/inputs.ts';
@@ -6,7 +6,7 @@ import { promiseTimes } from '../promise-times.ts';
 import { refusal } from './refuse.ts';
 
 export interface PromiseSettings {
-  /** How long the log may take. */
+  /** How many seconds the log may take. */
   readonly seconds: number;
   /** Whether all jobs get promises, or only those that ask. */
   readonly forAll: boolean;

@@ -1,8 +1,8 @@
-/** Refusals that point into a request's body. Any text of the request that they repeat is short, escaped and safe to print. */
+/** Refusals that point into a request's body. If they repeat text from it, they cut and escape it, so it is safe to print. */
 import type { ErrorCode } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 
-/** The longest message of a refusal, however long the client's text is. */
+/** The most characters in a refusal's message, however long the client's text is. */
 const messageCharsMax = 200;
 const pointerCharsMax = 100;
 const quotedCharsMax = 40;
@@ -16,13 +16,13 @@ export function refusal(code: ErrorCode, pointer: string, problem: string): Serv
   return new ServiceError(code, cut(`${subject} ${escaped(problem)}`, messageCharsMax));
 }
 
-/** A piece of the request in quotation marks, cut to the length that a reader needs to recognise it. */
+/** A piece of the request in quotation marks, cut to a length at which a reader still recognises it. */
 export function quoted(text: string): string {
   return `"${cut(escaped(text), quotedCharsMax)}"`;
 }
 
 /**
- * Writes every character but visible ASCII and the space as `\uXXXX`, so that it has no effect on a terminal, a log or a page.
+ * Writes every character except visible ASCII and the space as `\uXXXX`: the text then has no effect on a terminal, log or page.
  */
 function escaped(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);

@@ -1,4 +1,4 @@
-/** The parts that make a submission a step of a session: two inputs and two outputs, which the service adds. */
+/** The parts that make a submission a step of a session: two inputs and two outputs. The service adds them. */
 import {
   hasSessions,
   type Language,
@@ -15,13 +15,13 @@ import { ServiceError } from '../../ground/service-error.ts';
 import { sessionModule } from '../../sandbox/cell/session-module.ts';
 import { quoted, refusal } from './refuse.ts';
 
-/** The service's own inputs, and the feature that each belongs to. */
+/** The places of the service's own inputs, and what to say about each. */
 const OWN_PLACES = [
   [SESSION_FILES.inputs, "is the place of the service's own files of a session"],
   [LIBRARIES_FILE, 'is the place of the libraries'],
 ] as const;
 
-/** Refuses a submission with a file in the service's own places. `at` is the pointer of the program with these files. */
+/** Refuses a submission with a file in the service's own places. `at` is the pointer of the program that has these files. */
 export function checkOwnPlaces(files: readonly Pick<SubmittedFile, 'path'>[], at: string): void {
   for (const [own, problem] of OWN_PLACES) {
     const index = files.findIndex(({ path }) => `${path}/`.startsWith(`${own}/`));
@@ -29,7 +29,7 @@ export function checkOwnPlaces(files: readonly Pick<SubmittedFile, 'path'>[], at
   }
 }
 
-/** Refuses a build or a pair that also has `what`, which is a step of a session, or libraries. */
+/** Refuses a build or a pair that also has `what`: a step of a session, or libraries. */
 export function checkIsAlone(others: { readonly interactor: unknown; readonly build: unknown }, what: string): void {
   const odd = (['interactor', 'build'] as const).find((name) => others[name] !== undefined);
   if (odd !== undefined) throw refusal('invalid_request', `/${odd}`, `must be left out of ${what}`);
@@ -69,7 +69,7 @@ function checkOwnOutputs(outputs: readonly string[]): void {
     throw refusal('invalid_request', '/session', `keeps outputs of its own, and ${quoted(own)} is named like one`);
 }
 
-/** Says where the session is, so that the caller can go on from there. */
+/** Says at which step the session is, so that the caller can continue from there. */
 export function sessionElsewhere(found: Session | null, language: Language): ServiceError {
   return new ServiceError('session_conflict', `The submission is no next step: ${whereItIs(found, language)}.`);
 }

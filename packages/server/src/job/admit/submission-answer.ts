@@ -2,7 +2,7 @@
 import { jobPath, type SubmissionAnswer } from '@vouchbox/protocol';
 import type { AcceptedJob } from '../../store/records/answers.ts';
 
-/** The answer to every submission with one key. A later status is not in it: only readers of the job may learn it. */
+/** The answer to every submission with the same key. It shows no later status: only readers of the job may learn that. */
 export function answerOf({ job_id, created_at }: AcceptedJob, peer: string | null): SubmissionAnswer {
   return {
     job_id,

@@ -27,7 +27,7 @@ const file = (path: string, content: Uint8Array | string = 'x') => ({
 });
 
 describe('a submission', () => {
-  test('needs only a language and code; everything else has its default', () => {
+  test('needs only a language and code, because everything else has a default', () => {
     expect(parseSubmission({ language: 'python', code: 'print(1)' })).toEqual({
       language: 'python',
       code: 'print(1)',
@@ -42,7 +42,7 @@ describe('a submission', () => {
     });
   });
 
-  test('keeps every given member, and NUL in code and stdin', () => {
+  test('keeps every given member, and keeps NUL in code and stdin', () => {
     const body = {
       language: 'node',
       code: 'a\0b',
@@ -58,7 +58,7 @@ describe('a submission', () => {
     expect(parseSubmission({ ...body, limits: { ...body.limits, allow_network: false } })).toEqual(body);
   });
 
-  test('can be made from a stored specification, and gives that specification again', () => {
+  test('can be made from a stored specification, and parsing it gives the same specification', () => {
     const spec = parseSubmission(python({}));
     expect([spec.stdin, spec.runtime]).toEqual([null, null]);
     expect(parseSubmission(JSON.parse(JSON.stringify(spec)))).toEqual(spec);
@@ -174,7 +174,7 @@ describe('the sizes of a submission', () => {
     );
   });
 
-  test('a file may have 2 MiB decoded and not a byte more', () => {
+  test('a decoded file may have 2 MiB and not a byte more', () => {
     expect(() => parseSubmission(python({ files: [file('input/a', new Uint8Array(2 * MIB))] }))).not.toThrow();
     expect(refused(python({ files: [file('input/a', new Uint8Array(2 * MIB + 1))] }))).toMatch(
       /^payload_too_large: \/files\/0\/content_base64 is 2097153 bytes/,
@@ -228,14 +228,14 @@ describe('text of a submission', () => {
     );
   });
 
-  test('output paths follow the rules of input paths, and none may be repeated', () => {
+  test('output paths follow the same rules as input paths, and none may be repeated', () => {
     expect(refused(python({ outputs: ['input/x'] }))).toBe('invalid_request: /outputs/0 is not under output/');
     expect(refused(python({ outputs: ['output/a', 'output/a'] }))).toBe(
       'invalid_request: /outputs/1 names the same file as an earlier one',
     );
   });
 
-  test('a refusal that repeats a part of the request shortens it, escapes it and stays on one line', () => {
+  test('a refusal shortens and escapes the part of the request that it repeats, and stays on one line', () => {
     const nasty = `\u001b[31m\r\n\u202e${'A'.repeat(5000)}`;
     for (const body of [{ language: nasty, code: 'x' }, python({ [nasty]: 1 }), python({ limits: { [nasty]: 1 } })]) {
       const { message } = refusalOf(body);
@@ -247,7 +247,7 @@ describe('text of a submission', () => {
 describe('arguments and variables', () => {
   const body = (change: object) => ({ language: 'bash', code: 'x', ...change });
 
-  test('are kept unchanged, and absent if none were given', () => {
+  test('are kept unchanged, and are absent if none were given', () => {
     expect(parseSubmission(body({ args: ['', 'é'], env: { A: '' } }))).toMatchObject({
       args: ['', 'é'],
       env: { A: '' },

@@ -1,6 +1,6 @@
 /**
  * Turns the parsed JSON body of POST /v1/jobs into a complete specification, or refuses it with the JSON pointer of the
- * faulty member. Only this module handles a submission that was not checked: its results fit the contract. Ceilings are
+ * faulty member. Only this module handles unchecked submissions; what it returns fits the contract. Ceilings are
  * policy and are applied later. Spec § Job submission, § Limits.
  */
 import {
@@ -49,21 +49,21 @@ import { quoted, refusal } from './refuse.ts';
 import { asStep, checkIsAlone, checkOwnPlaces } from './session-step.ts';
 import { checkedTools } from './tools.ts';
 
-/** A specification as submitted: the outputs that its files, standard input and product refer to were not looked up yet. */
+/** A specification as submitted. The outputs that its files, standard input and product name have not been looked up yet. */
 export interface ParsedProgram extends Omit<RequestedSpec, 'files' | 'named_stdin' | 'product'> {
   readonly files: readonly SubmittedFile[];
   readonly named_stdin?: NamedStdin;
   readonly product?: Product;
 }
 
-/** A submission. If it has tools, their `answered_by` does not yet name the submitting principal. */
+/** A submission. If it has tools, their `answered_by` still lacks the principal who submits. */
 export interface ParsedSubmission extends ParsedProgram {
   readonly interactor?: ParsedProgram;
 }
 
 /**
- * The specification of a body. Omitted members have their defaults. Limits have the requested values, rounded to whole
- * units where a limit is counted in units, and are not yet clamped.
+ * The specification in a body. Omitted members get their defaults. Limits keep the requested values: those that are
+ * counted in whole units are rounded, and none is clamped yet.
  *
  * @throws ServiceError `invalid_request`, `unsupported_language`, `network_not_allowed` or `payload_too_large`.
  */
@@ -109,7 +109,7 @@ export function parseSubmission(body: unknown): ParsedSubmission {
 /** Members of a run that a build must not have. */
 const OF_A_RUN = ['stdin', 'args', 'env', 'outputs', 'large_outputs', 'product', 'interactor'] as const;
 
-/** The specification of a build. Its limits are those of compilers, and its one output is the product. */
+/** The specification of a build. It has the limits for compilers, and the product as its only output. */
 function buildOf(
   { options = [] }: Build,
   submission: Partial<Record<(typeof OF_A_RUN)[number], unknown>> & Interactor,
@@ -129,7 +129,7 @@ function buildOf(
   return { ...program, large_outputs, build: { options } };
 }
 
-/** The pointer of the member that has the other program of a pair. */
+/** The pointer of the member that holds a pair's other program. */
 export const INTERACTOR = '/interactor';
 
 /** `at` is the pointer of the program. */
@@ -159,7 +159,7 @@ function parsedProgram(submission: Interactor, at: string): ParsedProgram {
   };
 }
 
-/** The labels, each a text that a person can read on one line. A label that is given twice is kept once. */
+/** The labels. Each is a text that a person can read on one line, and a label that is given twice is kept once. */
 function checkedLabels(
   labels: readonly string[] = [],
   isSigned: boolean,
@@ -171,12 +171,12 @@ function checkedLabels(
   return labels.length === 0 ? {} : { labels: [...new Set(labels)], ...(isSigned && { sign_labels: true }) };
 }
 
-/** Whether text has only letters, marks, numbers, punctuation, symbols and spaces: nothing invisible or acting on a terminal. */
+/** Whether text has only letters, marks, numbers, punctuation, symbols and spaces, so that all of it is visible and inert. */
 function isPrintable(text: string): boolean {
   return /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u.test(text);
 }
 
-/** The demands, with each limit named once and in the order of all limits, so that equal demands have equal texts. */
+/** The demands, with each limit named once and in the standard order, so that equal demands have equal texts. */
 function checkedRequirements({ minimum_isolation = 'none', enforced = [] }: Requirements = {}): StoredRequirements {
   const held = LIMIT_NAMES.filter((name) => enforced.includes(name));
   return { minimum_isolation, ...(held.length > 0 && { enforced: held }) };
@@ -194,7 +194,7 @@ function checkOutputName(pointer: string, named: SubmittedFile | NamedStdin): vo
   if (problem !== null) throw refusal('invalid_request', `${pointer}/from/path`, problem);
 }
 
-/** Puts the product among the files of a job, so that the product is looked up, kept and reported as files are. */
+/** Adds the product to a job's files, so that it is looked up, kept and reported like any other file. */
 function withProduct({ language, product, files = [] }: Interactor, at: string): readonly SubmittedFile[] {
   if (product === undefined) return files;
   if (!isCompiled({ language })) {
@@ -204,7 +204,7 @@ function withProduct({ language, product, files = [] }: Interactor, at: string):
   return [...files, { path: PRODUCT_FILES.input, from: { job_id: product.job_id, path: PRODUCT_FILES.output } }];
 }
 
-/** Refuses a file that could be taken for the product of its program. `at` is the pointer of the program with these files. */
+/** Refuses a file that could be mistaken for its program's product. `at` is the pointer of the program that has these files. */
 export function checkProductPlace(files: readonly SubmittedFile[], at: string): void {
   const { input } = PRODUCT_FILES;
   const index = files.findIndex(({ path }) => path === input || path.startsWith(`${input}/`));
@@ -217,7 +217,7 @@ function knownLanguage(name: string, at: string): Language {
   throw refusal('unsupported_language', `${at}/language`, `${quoted(name)} is not one of ${LANGUAGES.join(', ')}`);
 }
 
-/** Bounds the length of a text in bytes of UTF-8 after decoding, which is the size of a file with this text. */
+/** Bounds the decoded text's length in bytes of UTF-8, which is also the size of a file with this text. */
 function checkText(pointer: string, text: string, bytesMax: number): void {
   if (!text.isWellFormed())
     throw refusal('invalid_request', pointer, 'holds a lone surrogate, which has no UTF-8 form');
@@ -280,7 +280,7 @@ function checkedOutputs(outputs: readonly string[], at: string): string[] {
   return [...outputs];
 }
 
-/** The large outputs. A file must not be named both here and in `outputs`: its path would then have two outputs. */
+/** The large outputs. A file must not be named both here and in `outputs`, because its path would then have two outputs. */
 function checkedLargeOutputs(
   { paths = [], max_bytes = largeOutputsBytesMax, ...asked }: LargeOutputs,
   outputs: readonly string[],
@@ -302,7 +302,7 @@ function checkedLargeOutputs(
   throw refusal('invalid_request', `${at}/${member}`, wrong.problem);
 }
 
-/** How many bytes a base64 text decodes to. Only its canonical form is accepted: RFC 4648 § 3.5, § 4. */
+/** How many bytes a base64 text decodes to. Only canonical base64 is accepted: RFC 4648 § 3.5, § 4. */
 function decodedBytes(pointer: string, text: string): number {
   const bytes = Buffer.from(text, 'base64');
   if (bytes.toString('base64') === text) return bytes.length;

@@ -17,7 +17,7 @@ import { refusal } from './refuse.ts';
 type Asked = Pick<JobSubmission, 'tools' | 'tool_limits' | 'tool_principals'>;
 
 /**
- * The tools as they are stored; null if there are none. `answered_by` lacks the principal that submits.
+ * The tools in the form in which they are stored; null if there are none. `answered_by` still lacks the principal who submits.
  *
  * @throws ServiceError `invalid_request` or `payload_too_large`
  */

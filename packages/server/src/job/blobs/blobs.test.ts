@@ -18,7 +18,7 @@ afterAll(() => testStore[Symbol.asyncDispose]());
 const callerOf = (tenant: string) => ({ tenant }) as Caller;
 const acme = callerOf('acme');
 
-/** Uploads over a store, with a budget of `burst` bytes. Each second of a clock that the test moves brings one byte back. */
+/** Uploads to a store, with a budget of `burst` bytes. The test moves a clock, and each of its seconds gives back one byte. */
 function uploads({ burst = 2 ** 30, over = store }: { burst?: number; over?: Store } = {}) {
   const clock = { seconds: 0 };
   const blobs = createBlobs({
@@ -59,14 +59,14 @@ describe('the tenant’s budget of uploaded bytes', { tags: ['Blobs-11', 'CROWD-
     await expect(blobs.receive(acme, uploadOf(new Uint8Array(500), wrong))).rejects.toMatchObject({
       code: 'digest_mismatch',
     });
-    // The tenant was charged 1 byte for the check that passed, and the 1,100 bytes that arrived.
+    // The tenant was charged 1 byte for the check that passed, and 1,100 bytes for those that arrived.
     expect(budgetOf(blobs)).toMatchObject({ code: 'rate_limited', status: 429, retryAfterSeconds: 102 });
     expect(budgetOf(blobs, callerOf('other'))).toBe('left');
     clock.seconds = 102;
     expect(budgetOf(blobs)).toBe('left');
   });
 
-  test('is spent by the bytes of an upload that broke off', async () => {
+  test('is also spent by the bytes of an upload that breaks off', async () => {
     const { blobs } = uploads({ burst: 100 });
     async function* broken() {
       yield new Uint8Array(200);
@@ -77,7 +77,7 @@ describe('the tenant’s budget of uploaded bytes', { tags: ['Blobs-11', 'CROWD-
   });
 });
 
-test('only one piece of all uploads waits for the store at a time, and uploads take turns', {
+test('uploads take turns, so that only one piece waits for the store at a time', {
   tags: ['CROWD-03'],
 }, async () => {
   const waiting: string[] = [];
@@ -118,7 +118,7 @@ test('after each piece, uploads leave the store free for as long as the piece to
   await blobs.receive(acme, uploadOf(new Uint8Array(3 * pieceBytes).fill(9)));
   for (const at of [1, 2]) {
     const [took, left] = [Number(ended[at - 1]) - Number(began[at - 1]), Number(began[at]) - Number(ended[at - 1])];
-    // The uploads measure a part of this time, and a timer may fire a little early.
+    // The uploads measure only a part of this time, and a timer may fire a little early.
     expect(left).toBeGreaterThanOrEqual(took / 2);
   }
 });

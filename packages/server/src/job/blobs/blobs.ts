@@ -1,7 +1,7 @@
 /**
  * Files that callers upload before the jobs that name them. An upload is stored piece by piece while it arrives, and
  * becomes a blob once all of it is there and has the stated digest. An upload that ends earlier leaves nothing. An output
- * that a job names is copied in the same way, so that the job keeps the bytes even if the job that made them is removed.
+ * that a job names as input is copied in the same way, so that the job keeps the bytes even if the output's job is removed.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -23,20 +23,20 @@ import { storePieces } from './store-pieces.ts';
 export interface Upload {
   /** 64 lower-case hex digits. */
   readonly sha256: string;
-  /** The most bytes that may come. */
+  /** The most bytes that may arrive. */
   readonly bytesMax: number;
   /** Rejects if the rest will not come. */
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
 export interface Received {
-  /** Whether the tenant had it before. */
+  /** Whether the tenant had this blob before. */
   readonly isKnown: boolean;
   readonly stored: StoredBlob;
 }
 
 export interface Blobs {
-  /** @throws ServiceError `rate_limited` if the tenant has sent more than its budget of bytes, even if none were stored */
+  /** @throws ServiceError `rate_limited` if the tenant has sent more bytes than its budget, even if none were stored */
   checkBudget(caller: Caller): void;
   /**
    * Stores an upload; durable when it resolves. Arriving bytes spend the tenant's budget.
@@ -44,7 +44,7 @@ export interface Blobs {
    * @throws ServiceError `digest_mismatch`, `tenant_capacity_exhausted`, `insufficient_storage`, and what `chunks` throws
    */
   receive(caller: Caller, upload: Upload): Promise<Received>;
-  /** @throws ServiceError `blob_not_found`, for an unknown blob and one of another tenant alike */
+  /** @throws ServiceError `blob_not_found`, both for an unknown blob and for another tenant's blob */
   content(caller: Caller, sha256: string): Promise<LongPart>;
 }
 
@@ -53,22 +53,22 @@ export interface BlobOptions {
     Store,
     'useBlob' | 'blob' | 'blobPiece' | 'largeOutputBlob' | 'beginUpload' | 'addPiece' | 'completeUpload' | 'dropUpload'
   >;
-  /** How many blobs a tenant may have, and how many bytes together. */
+  /** How many blobs a tenant may have, and how many bytes they may have together. */
   readonly blobsMax: number;
   readonly bytesMax: number;
   /** How long a blob is kept after it was last uploaded or named. */
   readonly keepMilliseconds: number;
-  /** The budget of bytes that a tenant may send, whether they are stored or refused. */
+  /** The budget of bytes that a tenant may send. Stored and refused bytes both count. */
   readonly received: RateBudget;
   /** Throws `insufficient_storage` while the free-space reserve is not free. */
   readonly checkFreeSpace: () => void;
 }
 
-/** After how many seconds a tenant with too many blobs should ask again. Blobs are removed after hours. */
+/** After how many seconds a tenant with too many blobs should ask again. Unused blobs are removed only after hours. */
 const retryAfterSeconds = 60;
 
 /**
- * How many pieces of all uploads may wait for the store at once. The commit of anybody else then waits for at most one piece,
+ * How many pieces may wait for the store at once, counted over all uploads. Any other commit then waits for at most one piece,
  * however many uploads there are.
  */
 const piecesAtOnce = 1;
@@ -82,7 +82,7 @@ interface Receiving extends BlobOptions {
 export function createBlobs(options: BlobOptions): Blobs & OutputCopies & OutputKeeping {
   const { store, received } = options;
   const receiving: Receiving = { ...options, pieces: new Turns(piecesAtOnce) };
-  /** The copies in progress: jobs that name the same output and come together share one copy. */
+  /** The copies in progress. Jobs that arrive together and name the same output share one copy. */
   const copying = new Map<string, Promise<void>>();
   const copyAs = (name: string, tenant: string, output: Upload, how: Receiving) => {
     const place = `${tenant} ${name}`;
@@ -124,7 +124,7 @@ async function keepOutput(
   { store, pieces }: Receiving,
 ): Promise<Pick<ArtifactRecord, 'size_bytes' | 'sha256'>> {
   const { bytes: size_bytes, sha256 } = await storePieces(bytes.chunks, async (position, content) => {
-    // The store takes over the bytes that it gets, so each try gets a copy of the piece.
+    // The store takes over the bytes that it gets, so each attempt passes a copy of the piece.
     const isThere = await bytes.retry(() =>
       pieces.take(() => store.addPiece({ ...key, position, content: content.slice() })),
     );
@@ -151,7 +151,7 @@ async function receive(tenant: string, upload: Upload, options: Receiving): Prom
   return { isKnown: known !== null, stored: { blob: `sha256:${sha256}`, size_bytes, expires_at } };
 }
 
-/** Computes the digest of bytes that are sent for a known blob, so that a caller learns if they differ. Returns their number. */
+/** Compares the bytes sent for a known blob with its digest, so that a caller learns if they differ. Returns their number. */
 async function compare({ sha256, chunks }: Upload): Promise<number> {
   const hash = createHash('sha256');
   let bytes = 0;
@@ -173,7 +173,7 @@ async function copy(tenant: string, output: Upload, options: Receiving, name: st
   });
 }
 
-/** Stores an upload under a name by which it is then found. */
+/** Stores an upload under the name by which it can be found later. */
 async function receiveNew(tenant: string, upload: Upload, options: Receiving, name: string): Promise<number> {
   const { store, blobsMax, bytesMax, checkFreeSpace } = options;
   const { bytesMax: size_bytes } = upload;
@@ -188,7 +188,7 @@ async function receiveNew(tenant: string, upload: Upload, options: Receiving, na
   try {
     return await receiveBegun(key, upload, options);
   } catch (error) {
-    // Blobs that cannot be removed now are removed later, with all incomplete ones.
+    // A blob that cannot be removed now is removed later, together with all incomplete blobs.
     await dropped(key, options).catch(() => {});
     throw error;
   }
@@ -198,7 +198,7 @@ async function dropped(key: UploadKey, { store, pieces }: Receiving): Promise<vo
   while (!(await inTurn(pieces, () => store.dropUpload(key))));
 }
 
-/** Uploads take at most half of the store's time: after each change, they leave the store free for as long as the change took. */
+/** Uploads take at most half of the store's time. After each change, they leave it free for as long as the change took. */
 function inTurn<Answer>(pieces: Turns, change: () => Promise<Answer>): Promise<Answer> {
   return pieces.take(async () => {
     const startedAt = performance.now();

@@ -7,7 +7,7 @@ async function* chunks(content: Uint8Array, length: number): AsyncGenerator<Uint
 }
 
 test.each([0, 1, pieceBytes - 1, pieceBytes, pieceBytes + 1, 3 * pieceBytes + 7])(
-  '%i bytes are stored in order, whatever the chunks',
+  '%i bytes are stored in order, however they are cut into chunks',
   async (length) => {
     const content = Uint8Array.from({ length }, (_, at) => at % 251);
     for (const chunkLength of [pieceBytes + 3, 65_536, 2 * pieceBytes]) {

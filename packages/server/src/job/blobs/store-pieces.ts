@@ -1,16 +1,16 @@
 /**
- * Cuts arriving bytes into pieces of one size, and stores each while the next arrives. So an upload takes two pieces of memory,
- * however large it is.
+ * Cuts arriving bytes into pieces of one size, and stores each piece while the next arrives. So an upload needs memory for only
+ * two pieces, however large it is.
  */
 import { createHash } from 'node:crypto';
 
-/** Bytes of a piece: a row of the store that is written and read whole. */
+/** How many bytes a piece has. A piece is a row in the store, and is written and read whole. */
 export const pieceBytes = 512 * 1024;
 
-/** Stores the piece at a position, from 0. The bytes are not used afterwards. */
+/** Stores the piece at a position, counted from 0. The caller does not use the bytes afterwards. */
 export type StorePiece = (position: number, content: Uint8Array) => Promise<void>;
 
-/** Resolves once every piece is stored. Rejects as the chunks or `store` do. */
+/** Resolves once every piece is stored. Rejects if the chunks or `store` do. */
 export async function storePieces(
   chunks: AsyncIterable<Uint8Array>,
   store: StorePiece,
@@ -39,7 +39,7 @@ export async function storePieces(
       filled = 0;
     }
   }
-  // A copy of the filled part, because a view would be sent with its whole buffer.
+  // Only the filled part, copied, because a view would be sent with its whole buffer.
   if (filled > 0) await storePiece(Uint8Array.from(piece.subarray(0, filled)));
   await stored;
   return { bytes, sha256: hash.digest('hex') };

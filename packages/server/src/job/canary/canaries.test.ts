@@ -29,7 +29,7 @@ const REFUSED = [
 ];
 const HOLE = [...REFUSED.slice(1), 'mount: allowed'];
 
-/** The envelope of a canary that wrote these lines, as the signer makes it. */
+/** The envelope that the signer makes for a canary that wrote these lines. */
 function envelopeOf(job_id: string, lines: readonly string[], terminal_reason: string): Uint8Array {
   const timestamp = new Date().toISOString();
   const bodies = lines.map((text): EventBody => ({ kind: 'stdout', timestamp, data: { text } }));
@@ -118,7 +118,7 @@ test('a canary runs repeatedly while its pack is in use, and stops when the use 
   );
 });
 
-test('a canary that may not start yet is requested again, and no canary counts as run until then', async () => {
+test('a canary that may not start yet is requested again, and does not count as run until it has run', async () => {
   const sent = new Sent();
   await using _ = sent.canaries;
   sent.mayBegin = false;

@@ -1,9 +1,9 @@
 /**
- * Sends a canary into a cell of each class and pack that jobs of this node use: at the first use, and then every four minutes,
- * as long as a job used that class and pack in the last ten minutes. A canary is an ordinary job, signed as any other, that
- * tries what its cell must refuse. The signed statements of later jobs name the newest canary of cells like theirs.
+ * Sends a canary into a cell of each class and pack that jobs on this node use: at the first use, and then every four minutes,
+ * as long as a job used that class and pack in the last ten minutes. A canary is an ordinary job, signed like any other. It
+ * tries what its cell must refuse. The signed statement of a later job names the newest canary from cells like the job's cell.
  *
- * A canary shows that a cell of this configuration refused its tries some minutes ago. It shows nothing about another job's cell.
+ * A canary shows that one cell of this configuration refused its tries some minutes ago. It shows nothing about any other cell.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import {
@@ -44,12 +44,12 @@ export interface CanariesOptions {
 
 const everyDefault = 4 * 60 * 1000;
 const usedDefault = 10 * 60 * 1000;
-/** If a canary may not begin because jobs wait: after how long to ask again. */
+/** How long to wait before asking again if a canary may not begin because jobs wait. */
 const againMilliseconds = 1000;
-/** How often, and for how long, to look for the signature of a canary. Afterwards another canary is run. */
+/** How often to look for a canary's signature, and how many times at most. After that, another canary is run. */
 const lookMilliseconds = 200;
 const looksMax = 300;
-/** The most pairs of a class and a pack that are tried. Packs that are replaced while the service runs would otherwise add up. */
+/** The most pairs of a class and a pack that are tried. Otherwise packs that are replaced while the service runs would add up. */
 const kindsMax = 64;
 
 /** A class and a pack that jobs use. */
@@ -76,7 +76,7 @@ export class Canaries implements Pick<Beside, 'used'>, AsyncDisposable {
     this.#used = options.usedMilliseconds ?? usedDefault;
   }
 
-  /** Begins to run canaries. Kinds that were used before are tried now. */
+  /** Begins to run canaries. Kinds that jobs have already used are tried now. */
   start(run: RunBeside): void {
     this.#loop ??= new StandingLoop((signal) => this.#round(run, signal));
     this.#loop.start();
@@ -95,7 +95,7 @@ export class Canaries implements Pick<Beside, 'used'>, AsyncDisposable {
     if (kind.dueAt <= now) this.#woken.resolve();
   }
 
-  /** The newest canary of cells of this kind that was signed lately; null if there is none. */
+  /** The newest canary for cells of this kind, if it was signed lately; else null. */
   newestOf({ isolation_class, runtime_pack }: ExecutionRecord): NamedCanary | null {
     const newest = this.#kinds.get(nameOf(isolation_class, runtime_pack?.digest))?.newest ?? null;
     if (newest === null || Date.now() - Date.parse(newest.finishedAt) > canaryNamedMilliseconds) return null;
@@ -128,7 +128,7 @@ export class Canaries implements Pick<Beside, 'used'>, AsyncDisposable {
     }
   }
 
-  /** The kind whose canary is due first, of those that jobs use. */
+  /** The kind whose canary is due first, among the kinds that jobs use. */
   #next(): Kind | null {
     const now = performance.now();
     const inUse = [...this.#kinds.values()].filter(({ usedAt }) => now - usedAt <= this.#used);
@@ -138,7 +138,7 @@ export class Canaries implements Pick<Beside, 'used'>, AsyncDisposable {
     );
   }
 
-  /** Sleeps for this long, or until a job uses a kind that is due. An idle service sleeps until a job begins. */
+  /** Sleeps for this time, or until a job uses a kind that is due. An idle service sleeps until a job begins. */
   async #sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
     const woken = this.#woken.promise;
     const over = new AbortController();
@@ -157,11 +157,11 @@ export class Canaries implements Pick<Beside, 'used'>, AsyncDisposable {
     const { provider, cells, ceilings, isNumbered } = this.#options;
     const pack = provider.runtime_packs.find(({ digest }) => digest === kind.digest);
     const spec = pack && canarySpec(pack, { ceilings, minimum_isolation: kind.isolation_class });
-    // A pack that is gone has no more cells to try.
+    // No cell uses a pack that is gone, so there is nothing to try.
     if (pack === undefined || spec == null) return true;
     const input = admitInput(spec, isNumbered);
     const { language, runtime } = spec;
-    // No job waits for the canary's cell, which keeps its small share of the processors to the end.
+    // No job waits for the canary's cell, so the cell keeps its small share of the processors to the end.
     const aheadUntil = new AbortController().signal;
     const hasRun = await run(input, () => cells.prepare({ language, runtime, aheadUntil, signal }));
     if (!hasRun) return false;
@@ -185,7 +185,7 @@ export class Canaries implements Pick<Beside, 'used'>, AsyncDisposable {
     const { log } = this.#options;
     const { isolation_class } = kind;
     const predicate = predicateIn(envelope);
-    // A canary that was ended by a stop or a full disk has tried nothing, and replaces no earlier canary.
+    // A canary that was ended by a stop or a full disk proves nothing, so it does not replace an earlier canary.
     if (predicate === null || !isWhole(predicate)) {
       log.warn({ isolation_class, runtime_pack, job_id: predicate?.jobId }, 'a canary did not come to its end');
       return;
@@ -200,7 +200,7 @@ export class Canaries implements Pick<Beside, 'used'>, AsyncDisposable {
   }
 }
 
-/** Whether the canary's program ran to its own end, or was ended because of what it tried. */
+/** Whether the canary's program ended by itself, or was ended because of what it tried. */
 function isWhole({ receipt }: ExecutionPredicate): boolean {
   return receipt['terminal_reason'] === 'exited' || receipt['terminal_reason'] === 'memory_limit';
 }
@@ -209,7 +209,7 @@ function nameOf(isolation_class: string | null, digest: string | undefined): str
   return `${isolation_class} ${digest}`;
 }
 
-/** The input for the canary's job. No bound of the queue applies, because the job never enters it. */
+/** The input for the canary's job. The queue's bounds do not apply, because the job never enters the queue. */
 function admitInput(requested_spec: RequestedSpec, isNumbered: boolean): AdmitInput {
   const queueMax = Number.MAX_SAFE_INTEGER;
   return {

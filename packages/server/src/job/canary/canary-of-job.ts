@@ -1,5 +1,5 @@
 /**
- * The canary of a job: the envelope that the job's own envelope names by its digest. No caller has the tenant of canaries, so a
+ * A job's canary: the envelope whose digest the job's own envelope names. No caller belongs to the tenant of canaries, so a
  * canary is found only through a job that names it.
  */
 import { CANARY_TENANT, canaryNamedIn } from '@vouchbox/evidence';
@@ -8,7 +8,7 @@ import type { JobKey } from '../../store/records/rows.ts';
 import { type AttestationOptions, attestationBytes, type ExactBytes } from '../view/attestation.ts';
 import { predicateIn } from './signed-predicate.ts';
 
-/** @throws ServiceError as `attestationBytes` does for the job; `canary_not_found` */
+/** @throws ServiceError `canary_not_found`; and as `attestationBytes` does for the job */
 export async function canaryOfJob(key: JobKey, options: AttestationOptions): Promise<ExactBytes> {
   const own = await attestationBytes(key, 'envelope', options);
   const predicate = predicateIn(own.bytes);
@@ -19,7 +19,7 @@ export async function canaryOfJob(key: JobKey, options: AttestationOptions): Pro
   return found;
 }
 
-/** The envelope of a canary; null if retention has removed it, or it cannot be served. */
+/** A canary's envelope; null if retention has removed it, or it cannot be served for another reason. */
 async function keptCanary(job_id: string, options: AttestationOptions): Promise<ExactBytes | null> {
   try {
     return await attestationBytes({ tenant: CANARY_TENANT, job_id }, 'envelope', options);

@@ -1,6 +1,6 @@
 /**
- * The specification of a canary's job. Its program is the same for every language and pack: `canary.c`, built without a
- * library and given as a file. The code in each language only starts that file, so a pack needs no Python.
+ * The specification of a canary's job. Every language and pack gets the same program: `canary.c`, built without a library
+ * and given as a file. The code in each language only starts that file, so a pack needs no Python.
  */
 import { readFileSync } from 'node:fs';
 import { type Language, LIMIT_DEFAULTS, type RequestedLimits, type RequestedSpec } from '@vouchbox/protocol';
@@ -8,7 +8,7 @@ import { nativePath } from '../../sandbox/native/native.ts';
 
 const FILE = 'input/canary';
 
-/** The program that starts the canary, in C and in C++ alike. */
+/** The program that starts the canary. It is the same in C and C++. */
 const IN_C = `#include <fcntl.h>
 #include <unistd.h>
 int main(int, char **words) {
@@ -25,7 +25,7 @@ chmodSync('canary', 0o700);
 spawnSync('./canary', process.argv.slice(2), { stdio: 'inherit' });
 `;
 
-/** How each language starts the program. A copy can be executed; an input of a job can only be read. */
+/** How each language starts the program: from a copy, because a job's input can only be read, not executed. */
 const STARTS: Readonly<Record<Language, string>> = {
   python: `import os, shutil, sys
 shutil.copyfile('${FILE}', 'canary')
@@ -75,7 +75,7 @@ const PREFERRED = Object.keys(STARTS) as Language[];
 
 const CANARY_LIMITS = { mem_mb: 128, compiledMemMb: 512, max_pids: 64 };
 const COMPILED: ReadonlySet<Language> = new Set(['java', 'c', 'cpp', 'typescript']);
-/** How many MiB above the memory limit the canary tries to use. A cell that enforces the limit does not allow it. */
+/** How many MiB above the memory limit the canary tries to use. A cell that enforces the limit refuses them. */
 const memMbTooMany = 32;
 
 /** A pack to try. */
@@ -84,7 +84,7 @@ export interface CanaryPack {
   readonly languages: readonly Language[];
 }
 
-/** The specification of a canary; null for a pack without a known language. */
+/** A canary's specification; null for a pack without a known language. */
 export function canarySpec(
   { name, languages }: CanaryPack,
   { ceilings, minimum_isolation }: { readonly ceilings: RequestedLimits } & RequestedSpec['requirements'],
@@ -108,7 +108,7 @@ export function canarySpec(
   };
 }
 
-/** The time limits of a canary's job: as much as any job may have, up to half a minute, because some hosts compile slowly. */
+/** The time limits of a canary's job: as much as any job may have, up to 30 seconds, because some hosts compile slowly. */
 function heldBy({ wall_seconds, cpu_seconds }: RequestedLimits) {
   return { wall_seconds: Math.min(30, wall_seconds), cpu_seconds: Math.min(30, cpu_seconds) };
 }

@@ -1,4 +1,4 @@
-/** Reads the statement in a stored envelope, whose signature the store's readers have checked. */
+/** Reads the statement in a stored envelope. The store's readers have already checked the signature. */
 import { decodeEnvelope, decodeStatement, type ExecutionPredicate, readPredicate } from '@vouchbox/evidence';
 
 /** The predicate in an envelope; null for a statement that is not about a job. */

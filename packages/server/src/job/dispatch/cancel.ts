@@ -1,6 +1,6 @@
 /**
- * Cancels a job: a queued job ends at once, a running one is stopped by force. The store decides between the two in one
- * transaction, and the dispatcher stops the program. Spec § DELETE /v1/jobs/{id}.
+ * Cancels a job: a queued job ends at once, and a running job is stopped by force. The store decides which applies in one
+ * transaction; the dispatcher stops the program. Spec § DELETE /v1/jobs/{id}.
  */
 import type { JobKey } from '../../store/records/rows.ts';
 import type { History } from '../history.ts';
@@ -15,10 +15,10 @@ export interface CancelOptions {
 }
 
 /**
- * Requests the end of a job and says whether it had already ended. The request is on disk when this resolves; a running
+ * Requests that a job end, and says whether it had already ended. The request is on disk when this resolves; a running
  * job ends later.
  *
- * @throws ServiceError `job_not_found` for an unknown or a foreign job.
+ * @throws ServiceError `job_not_found` for an unknown job or another tenant's job.
  */
 export async function cancel(
   key: JobKey & { readonly principal: string },

@@ -9,7 +9,7 @@ import { StoreError } from '../../store/store-error.ts';
 const never = new AbortController().signal;
 
 describe('a job that runs', () => {
-  test('goes from queued to running to its end, with a history in this order', {
+  test('goes from queued to running to its end, and its history has this order', {
     tags: ['States-1b'],
   }, async () => {
     await using rig = await JobRig.open();
@@ -110,7 +110,7 @@ describe('a job that runs', () => {
 });
 
 describe('a job that cannot run', () => {
-  test('ends as bootstrap_failed and states no protection, if only this job’s cell cannot be built', {
+  test('ends as bootstrap_failed and states no protection if its cell alone cannot be built', {
     tags: ['Detail-12'],
   }, async () => {
     await using rig = await JobRig.open();
@@ -133,7 +133,7 @@ describe('a job that cannot run', () => {
     expect((await rig.past(key)).map(([kind]) => kind)).toEqual(['queued', 'finished']);
   });
 
-  test('ends as isolation_unsatisfied without running, if its cell has less isolation than it demands', {
+  test('ends as isolation_unsatisfied without running if its cell has less isolation than the job demands', {
     tags: ['Submit-3a'],
   }, async () => {
     await using rig = await JobRig.open();
@@ -149,7 +149,7 @@ describe('a job that cannot run', () => {
     expect(execution).toMatchObject({ bootstrap_ready: false, isolation_class: null, private_rootfs: false });
   });
 
-  test('ends as internal_error after an error of the service, and is not retried forever', {
+  test('ends as internal_error after an error in the service, and is not retried forever', {
     tags: ['RST-09'],
   }, async () => {
     await using rig = await JobRig.open();
@@ -182,7 +182,7 @@ test('a queued job that exceeds a lowered memory bound ends as an error without 
     limit: 255,
     observed: 256,
   });
-  // The cell got nothing, and the job neither waited for others nor held them up.
+  // The cell got no program, and the job neither waited for other jobs nor held them up.
   expect(rig.provider.cells[1]).toMatchObject({ program: null, disposed: true });
   const fits = await rig.submit({ ...hello, limits: { mem_mb: 55 } });
   const cells = [await rig.provider.running(0), await rig.provider.running(2)];
@@ -244,7 +244,7 @@ describe('while the disk has no room', () => {
     for (const key of keys) expect((await rig.ended(key)).status).toBe('succeeded');
   });
 
-  test('a running job whose end cannot be stored keeps its outcome until there is room', async () => {
+  test('the outcome of a running job is kept until there is room to store it', async () => {
     let isFull = false;
     let refused = 0;
     const refuse = () => Promise.reject(new StoreError('full', `no space is left ${++refused}`));
@@ -268,7 +268,7 @@ describe('while the disk has no room', () => {
 });
 
 describe('the slots of a node', () => {
-  test('are never more than the concurrency', async () => {
+  test('are never more numerous than the concurrency allows', async () => {
     await using rig = await JobRig.open({ concurrency: 2 });
     const keys = await Promise.all([rig.submit(), rig.submit(), rig.submit()]);
     await Promise.all([rig.provider.running(0), rig.provider.running(1)]);
@@ -279,7 +279,7 @@ describe('the slots of a node', () => {
     for (const key of keys) await rig.ended(key);
   });
 
-  test('stay empty while another job would exceed the memory bound of all jobs', async () => {
+  test('stay empty while one more job would exceed the memory bound for all jobs', async () => {
     await using rig = await JobRig.open({ concurrentMemMbMax: 512 });
     const large = { ...hello, limits: { mem_mb: 384 } };
     const keys = [await rig.submit(large), await rig.submit(large)];
@@ -335,7 +335,7 @@ describe('the slots of a node', () => {
     for (const key of keys) await rig.ended(key);
   });
 
-  test('go to a waiting tenant before another tenant gets its second slot', async () => {
+  test('go to a waiting tenant before any other tenant gets a second slot', async () => {
     await using rig = await JobRig.open({ concurrency: 1 });
     const keys = [await rig.submit(), await rig.submit(), await rig.submit(hello, callerOf('umbrella'))];
     for (const ordinal of [0, 1, 2]) (await rig.provider.running(ordinal)).end({ kind: 'exited', exit_code: 0 });
@@ -401,7 +401,7 @@ describe('a cancelled job', () => {
     expect(await rig.detail(key.job_id)).toEqual(before);
   });
 
-  test('cancelling a job of another tenant fails as not found, and the job continues', async () => {
+  test('cancelling another tenant’s job fails as not found, and the job continues', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -424,7 +424,7 @@ describe('a stopping dispatcher', () => {
     await rig[Symbol.asyncDispose]();
   });
 
-  test('ends a job that still runs as server_shutdown, and leaves queued jobs queued', async () => {
+  test('ends a job that is still running as server_shutdown, and leaves queued jobs queued', async () => {
     const rig = await JobRig.open({ concurrency: 1 });
     const running = await rig.submit();
     const queued = await rig.submit();
@@ -436,7 +436,7 @@ describe('a stopping dispatcher', () => {
     await rig[Symbol.asyncDispose]();
   });
 
-  test('leaves a job queued if its cell was still being prepared, even if the preparation fails', async () => {
+  test('leaves a job queued if its cell is still being prepared, even if the preparation fails', async () => {
     for (const outcome of [readyPosture, new BootstrapError('kill', 'the provider is closing', unready)]) {
       const rig = await JobRig.open();
       const { promise, resolve, reject } = Promise.withResolvers<typeof readyPosture>();
@@ -482,7 +482,7 @@ describe('a store that fails', () => {
     expect(failures).toBe(3);
   });
 
-  test('if the store refuses the outcome of a job, the service still records that the job ended', async () => {
+  test('if the store refuses a job’s outcome, the service still records that the job ended', async () => {
     await using rig = await JobRig.open({
       faults: (real) => ({
         finish: (input) => (input.usage === null ? real.finish(input) : Promise.reject(new Error('too large'))),
@@ -494,7 +494,7 @@ describe('a store that fails', () => {
   });
 });
 
-test('a follower of a job sees each stage of the job: queued, started, output and finished', async () => {
+test('a follower sees each stage of a job: queued, started, output and finished', async () => {
   await using rig = await JobRig.open();
   const key = await rig.submit();
   const seen: string[] = [];

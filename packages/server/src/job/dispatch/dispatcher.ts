@@ -1,10 +1,10 @@
 /**
- * Gives slots to jobs, in the order that the store chooses. How many jobs run at once depends on the number of slots, the room
- * on the disk and the memory. While no cell can be made, all jobs wait. One loop does this. A nudge, a freed slot or a slow timer
- * wakes the loop, which then reads the store; the timer is needed because no event says that a disk has room again.
+ * Gives slots to jobs, in the order that the store chooses. How many jobs run at once depends on the number of slots, the disk
+ * space and the memory. While no cell can be made, all jobs wait. One loop does this. A nudge, a freed slot or a slow timer
+ * wakes the loop, and it then reads the store. The timer is needed because no event says that a disk has room again.
  *
- * If a slot and a parked cell are free and no other job waits, a submission starts at once: the transaction that accepts it
- * stores it as running.
+ * If a slot and a parked cell are free and no other job waits, a submission starts at once: the transaction that accepts the
+ * job stores it as running.
  */
 
 import { setImmediate } from 'node:timers/promises';
@@ -40,31 +40,31 @@ export interface DispatcherOptions {
   readonly beside?: Beside;
   readonly log: Log;
   readonly concurrency: number;
-  /** Jobs of one tenant that may be in flight. Null: all slots until a second tenant exists, then all but one. */
+  /** How many jobs of one tenant may be in flight. Null means all slots until a second tenant exists, and then all but one. */
   readonly tenantConcurrency: number | null;
-  /** How many jobs the free space allows in flight; throws if the file system cannot be asked. */
+  /** How many jobs may be in flight with the present free space. Throws if the file system does not answer. */
   readonly roomForJobs: () => number;
   readonly memory: JobMemory;
-  /** Jobs of gradings that may run at once. More jobs than processors would slow each other down. */
+  /** How many jobs from gradings may run at once. More jobs than processors would slow each other down. */
   readonly testsMax: number;
   /** This node's abilities, for a store that several nodes share. */
   readonly abilities?: () => Abilities;
-  /** How long started jobs may continue after the dispatcher was told to stop. */
+  /** How long jobs that have started may continue after the dispatcher is told to stop. */
   readonly drainSeconds: number;
 }
 
 /** The longest time between two looks at the queue. */
 const recheckMilliseconds = 5000;
-/** How long a submission waits for a cell that is being taken down. */
+/** How long a submission waits while the cell in its slot is being taken down. */
 const leavingMillisecondsMax = 50;
-/** How long it may take to collect and store the end of a job that was stopped by force. */
+/** How long collecting and storing the end of a job may take after the job was stopped by force. */
 const endingMilliseconds = 2000;
 
 /** Runs the queue from `start` until it is disposed. */
 export class Dispatcher implements AsyncDisposable {
   readonly #options: DispatcherOptions;
   readonly #launched = new Map<string, LaunchedJob>();
-  /** The ids of jobs that run beside the slots: they hold no slot, and do not use up a tenant's turn. */
+  /** The ids of jobs that run beside the slots. These jobs hold no slot, and do not use up a tenant's turn. */
   readonly #beside = new Set<string>();
   readonly #queue = new QueueKnowledge();
   readonly #products = keptProducts();
@@ -85,7 +85,7 @@ export class Dispatcher implements AsyncDisposable {
     this.#loop.start();
   }
 
-  /** Jobs that hold a slot, being prepared or running. */
+  /** How many jobs hold a slot because they are being prepared or running. */
   get inFlight(): number {
     return this.#holding().length;
   }
@@ -96,8 +96,8 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /**
-   * Stores a submission, as running if it can start at once, else as queued. Returns the store's answer, which says
-   * `queued` in both cases.
+   * Stores a submission as running if it can start at once, else as queued. Returns the store's answer. It says `queued`
+   * in both cases.
    */
   async admit(input: AdmitInput): Promise<AdmitResult> {
     let cell = this.#cellAtOnce(input);
@@ -107,8 +107,8 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /**
-   * Runs a job of the service itself to its end, in a cell that is made for it. It begins only while no job waits, and
-   * holds no slot, so no job ever waits for it. False if it may not begin now, or did not.
+   * Runs one of the service's own jobs to its end, in a cell made for it. It begins only while no other job waits, and it
+   * holds no slot, so no other job ever waits for it. False if it may not begin now, or did not begin.
    */
   async runBeside(input: AdmitInput, prepare: () => Promise<PreparedCell>): Promise<boolean> {
     if (!this.#mayRunBeside()) return false;
@@ -129,13 +129,13 @@ export class Dispatcher implements AsyncDisposable {
     }
   }
 
-  /** Looks at the queue, which another node may have filled. */
+  /** Looks at the queue again, because another node may have added jobs. */
   lookAgain(): void {
     this.#queue.doubt();
     this.#options.nudges.send('queue');
   }
 
-  /** Ends every job by force, and stores nothing more of them: another node has taken them over. */
+  /** Ends every job by force and stores nothing more about it, because another node has taken it over. */
   abandon(): void {
     this.#loop.stop();
     this.#giveUp.abort();
@@ -178,11 +178,11 @@ export class Dispatcher implements AsyncDisposable {
       false,
     );
     if (!hasArrived) this.#queue.doubt();
-    // When this turn of the event loop ends, the store has all jobs that arrived during the turn: one read finds them.
+    // At the end of this turn of the event loop, the store has all jobs that arrived during the turn, so one read finds them.
     await setImmediate();
   }
 
-  /** Launches queued jobs while slots and memory last. The first job that does not fit waits, and no later job overtakes it. */
+  /** Launches queued jobs while slots and memory last. If a job does not fit, it waits, and no later job overtakes it. */
   async #fill(): Promise<void> {
     if (this.#queue.isSurelyEmpty) return;
     const { store, concurrency: slots, tenantConcurrency: tenantSlots, abilities } = this.#options;
@@ -209,7 +209,7 @@ export class Dispatcher implements AsyncDisposable {
     for (const [at, job] of jobs.entries()) {
       const { peer, ...rest } = job;
       const isTooMany = job.is_test === 1 && this.#freeTests() <= 0;
-      // A service that no longer has two slots launches a pair all the same: the pair then ends without running.
+      // A service that no longer has two slots still launches a pair, and the pair then ends without running.
       const slots = peer === undefined ? 1 : Math.min(PAIR_SLOTS, this.#options.concurrency);
       const mem_mb = job.mem_mb * (peer === undefined ? 1 : PAIR_SLOTS);
       if (!this.#loop.isGoing || this.#freeSlots() < slots || isTooMany || !this.#fits({ mem_mb }))
@@ -222,8 +222,8 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /**
-   * If a submission lacks only a slot to start at once, waits for the slot of a job whose program is over: queueing
-   * would cost another commit. A caller often submits its next job before the cell of its last job is gone.
+   * If a submission lacks only a slot to start at once, waits for the slot of a job whose program has ended, because
+   * queueing would cost another commit. A caller often submits its next job before the cell of its last job is gone.
    */
   async #slotWasFreed(): Promise<boolean> {
     const holding = this.#holding();
@@ -232,7 +232,7 @@ export class Dispatcher implements AsyncDisposable {
     return freed.length > 0 && (await within(Promise.race(freed), leavingMillisecondsMax, false));
   }
 
-  /** A parked cell for a submission that may start at once; null if it has to wait for anything. */
+  /** A parked cell for a submission that may start at once; null if the submission has to wait for anything. */
   #cellAtOnce({ tenant, requested_spec, graded, interactor }: AdmitInput): PreparedCell | null {
     const { limits } = requested_spec;
     const { cells, concurrency: slots, tenantConcurrency: tenantSlots, memory } = this.#options;
@@ -243,7 +243,7 @@ export class Dispatcher implements AsyncDisposable {
     return cells.take(kindFor(requested_spec, tenant));
   }
 
-  /** Starts a submission at once; null if it could not start after all: then nothing is stored. */
+  /** Starts a submission at once. Null if it could not start after all; nothing is stored in that case. */
   async #admitAtOnce(input: AdmitInput, cell: PreparedCell): Promise<AdmitResult | null> {
     const { launched, admitted } = launchAtOnce(input, cell, this.#dependencies());
     this.#keep(launched);
@@ -260,8 +260,8 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /**
-   * How many more jobs may be launched now. A job whose cell is gone holds no slot while its end is stored. There are
-   * never more such jobs than slots, so that unstored ends do not pile up.
+   * How many more jobs may be launched now. A job whose cell is gone holds no slot while its end is being stored. There
+   * are never more such jobs than slots, so that unstored ends do not pile up.
    */
   #freeSlots(): number {
     const { cells, concurrency } = this.#options;
@@ -276,12 +276,12 @@ export class Dispatcher implements AsyncDisposable {
     return this.#loop.isGoing && this.#queue.isSurelyEmpty && cells.isReady() && this.#room() > this.#launched.size;
   }
 
-  /** How many more jobs of gradings may be launched now. */
+  /** How many more jobs from gradings may be launched now. */
   #freeTests(): number {
     return this.#options.testsMax - this.#holding().filter(({ job }) => job.is_test === 1).length;
   }
 
-  /** How many jobs the free space allows in flight. */
+  /** How many jobs may be in flight with the present free space. */
   #room(): number {
     const { roomForJobs, log } = this.#options;
     const room = roomForJobs();
@@ -303,7 +303,7 @@ export class Dispatcher implements AsyncDisposable {
     });
   }
 
-  /** Gives a job back that did not start, and that may still be queued. */
+  /** Gives back a job that did not start and that may still be queued. */
   async #giveBack({ job }: LaunchedJob): Promise<void> {
     const { store, log } = this.#options;
     this.#queue.doubt();

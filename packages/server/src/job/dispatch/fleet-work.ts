@@ -1,6 +1,6 @@
 /**
- * A node's work for the other nodes on its store: it wakes those that wait for a change here, stops jobs that were
- * cancelled elsewhere, and ends the jobs of dead nodes. Messages only make this quicker: each beat reads the store.
+ * A node's work for the other nodes on its store. It wakes nodes that wait for a change made here, stops jobs that were
+ * cancelled on other nodes, and ends the jobs of dead nodes. Messages only make this faster: each beat reads the store.
  */
 import type { Fleet } from '../../store/fleet.ts';
 import type { Store } from '../../store/store.ts';
@@ -10,10 +10,10 @@ import type { About, Nudges, Topic } from '../nudges.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { recover } from './recover.ts';
 
-/** The node to tell of a change, beside this process; null if none. */
+/** The other node to tell about a change; null if none needs to know. */
 type Addressing = (topic: Topic, about: About) => number | 'followers' | null;
 
-/** How many nodes without a free slot pass on the same wake-up. */
+/** How many nodes without a free slot may pass on the same wake-up. */
 const passedOnMax = 3;
 
 /** Nudges that also reach other nodes. */
@@ -32,18 +32,18 @@ export interface FleetWorkOptions {
   readonly fleet: Fleet;
   readonly store: Pick<Store, 'runningJobs'>;
   readonly history: Pick<History, 'finish'>;
-  /** Only the nudges of this process: what it heard from other nodes is not repeated to them. */
+  /** Nudges that stay in this process, so that a message from another node is not repeated to other nodes. */
   readonly nudges: Nudges;
   readonly dispatcher: Pick<Dispatcher, 'lookAgain' | 'stop' | 'isFull'>;
-  /** Another node to wake; null if none needs it. */
+  /** Another node to wake; null if none needs to be woken. */
   readonly anotherExecutor: () => number | null;
   readonly log: Log;
-  /** Gets the number of jobs of lost nodes that were ended, or given back to the queue. */
+  /** Gets the number of the lost nodes' jobs that were ended or given back to the queue. */
   readonly onRecovered: (jobs: number) => void;
 }
 
 const STOP = 'stop ';
-/** A message about the queue, with the number of nodes that passed it on. Nodes of earlier code send no number. */
+/** A message about the queue, with the number of nodes that passed it on. Nodes that run earlier code send no number. */
 const QUEUE = /^queue(?: (\d))?$/;
 
 /** Begins to listen to the other nodes. */
@@ -77,7 +77,7 @@ export function workInFleet(options: FleetWorkOptions): void {
   });
 }
 
-/** Looks at the queue once a slot is free. If none is free, also tells a node that may have one; a beat finds what is missed. */
+/** Looks at the queue once a slot is free. If none is free, also tells a node that may have one. A beat finds missed jobs. */
 function lookOrPassOn({ dispatcher, fleet, anotherExecutor }: FleetWorkOptions, passedOn: number): void {
   const isFull = dispatcher.isFull;
   dispatcher.lookAgain();
@@ -85,7 +85,7 @@ function lookOrPassOn({ dispatcher, fleet, anotherExecutor }: FleetWorkOptions, 
   if (other !== null) fleet.tell(`queue ${passedOn - 1}`, other);
 }
 
-/** Ends the running jobs of nodes that are gone, and gives back those that had not started. Another node may do the same. */
+/** Ends running jobs whose nodes are gone, and gives back jobs that had not started. Another node may do the same meanwhile. */
 async function takeOver({ fleet, store, history, dispatcher, log, onRecovered }: FleetWorkOptions): Promise<void> {
   try {
     onRecovered(await recover({ store, history, log }));

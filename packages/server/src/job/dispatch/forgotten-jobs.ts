@@ -1,7 +1,7 @@
 /**
- * In a store that several nodes share, finds jobs that this node has taken but knows nothing about. This happens when the
- * answer to a change was lost and the node could not ask for the outcome: the job was taken, started or given back, and the node
- * believes the opposite. No other node touches such a job while this one lives.
+ * Finds jobs in a shared store that this node has taken but knows nothing about. Such a job arises when the answer to a change
+ * was lost and the node could not ask for the outcome: the job was taken, started or given back, and the node believes that it
+ * was not. No other node touches such a job while this node lives.
  */
 
 import type { Fleet } from '../../store/fleet.ts';
@@ -24,8 +24,8 @@ const pauseMilliseconds = 5000;
 export class ForgottenJobs {
   readonly #options: ForgottenJobsOptions;
   /**
-   * The jobs that were unknown at the last look. A job is forgotten if it is unknown at two looks: a job that ended meanwhile, or
-   * is just being given back, is unknown only once. A job that starts is known before it is in the store.
+   * The jobs that were unknown at the last look. A job is forgotten if it is unknown at two looks. A job that ended meanwhile, or
+   * is just being given back, is unknown at one look only. A job that starts is known before the store says so.
    */
   #unknown: ReadonlySet<string> = new Set();
   #lookedAt = performance.now();
@@ -35,8 +35,8 @@ export class ForgottenJobs {
   }
 
   /**
-   * Gives unknown jobs back to the queue. An unknown job that may have begun is ended as `server_restarted`, because
-   * nobody knows whether it did. Resolves to whether there were any. Rejects if the store does.
+   * Gives forgotten jobs back to the queue. A forgotten job that may have begun is ended as `server_restarted`, because nobody
+   * knows whether it began. Resolves to true if there were any. Rejects if the store does.
    */
   async resolve(): Promise<boolean> {
     if (performance.now() - this.#lookedAt < pauseMilliseconds) return false;

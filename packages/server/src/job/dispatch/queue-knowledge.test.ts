@@ -13,7 +13,7 @@ test('after a read that found no job, the queue counts as empty until a job ente
   expect(queue.isSurelyEmpty).toBe(false);
 });
 
-test('a read of the queue proves nothing if, during the read, a job entered or `doubt` was called', async () => {
+test('a read of the queue proves nothing if a job entered or `doubt` was called during the read', async () => {
   const queue = new QueueKnowledge();
   const entered = queue.look();
   await queue.enter(async () => {});
@@ -32,7 +32,7 @@ test('a tenant may use every slot only if a read of the queue found no other ten
   expect(queue.shareOf('acme', shares)).toBe(4);
 });
 
-test('a tenant that submits its first job counts as a second tenant, although its jobs were never queued', () => {
+test('a tenant that submits its first job counts as a second tenant, even if none of its jobs was queued', () => {
   const queue = new QueueKnowledge();
   queue.look()({ isEmpty: true, tenants: ['acme'] });
   expect(queue.shareOf('umbrella', shares)).toBe(3);

@@ -1,30 +1,30 @@
 /**
- * What this process knows about the queue without reading it: whether a job may wait in it, and whether there ever was a second
- * tenant. Every job enters the queue through this process, so once the queue was found empty, it stays empty until the next job
+ * What this process knows about the queue without reading it: whether a job may be waiting, and whether there ever was a second
+ * tenant. Every job enters the queue through this process, so a queue that was found empty stays empty until the next job
  * enters. If nothing is known, jobs are assumed to wait.
  */
 import { fairShare } from '../../store/jobs/fair-share.ts';
 import type { QueueAnswer } from '../../store/records/answers.ts';
 import type { Shares } from '../../store/records/inputs.ts';
 
-/** The tenants that are assumed while the real ones are not known. */
+/** Stands for several tenants while the real tenants are not known. */
 const SEVERAL = ['', ''];
 
 export class QueueKnowledge {
   #mayHold = true;
-  /** The number of jobs that are being put into the queue. */
+  /** The number of jobs that are entering the queue. */
   #entering = 0;
-  /** Counts the events that make an earlier look at the queue out of date. */
+  /** Counts the events after which an earlier look at the queue is out of date. */
   #changes = 0;
-  /** The tenants that are known, at most two of them: more make no difference. Null before the first look. */
+  /** At most two of the known tenants, because more make no difference. Null before the first look. */
   #tenants: Set<string> | null = null;
 
-  /** Whether the queue is known to be empty, and no job is on its way into it. */
+  /** Whether the queue is known to be empty and no job is entering it. */
   get isSurelyEmpty(): boolean {
     return !this.#mayHold && this.#entering === 0;
   }
 
-  /** Forgets the known facts: a job may have been queued, or the last look is long ago. */
+  /** Forgets the known facts, because a job may have been queued or the last look was long ago. */
   doubt(): void {
     this.#mayHold = true;
     this.#changes += 1;
@@ -42,7 +42,7 @@ export class QueueKnowledge {
     }
   }
 
-  /** Begins a look at the queue. Call the returned function with what was found; `isEmpty` says whether all jobs were taken. */
+  /** Begins a look at the queue. Call the returned function with what was found; `isEmpty` means that all jobs were taken. */
   look(): (found: Pick<QueueAnswer, 'isEmpty' | 'tenants'>) => void {
     const changes = this.#changes;
     return ({ isEmpty, tenants }) => {
@@ -52,7 +52,7 @@ export class QueueKnowledge {
     };
   }
 
-  /** How many slots the tenant may hold. Unless it is known to be the only tenant, there may be others. */
+  /** How many slots the tenant may hold. Others are assumed to exist unless it is known to be the only tenant. */
   shareOf(tenant: string, shares: Shares): number {
     this.#note(tenant);
     return fairShare(shares, this.#tenants === null ? SEVERAL : [...this.#tenants]);

@@ -1,4 +1,4 @@
-/** The handling of submissions by a node that runs no programs: it stores them, and executors of the fleet take them. */
+/** How a node that runs no programs handles submissions: it stores them, and the fleet's executors take them. */
 import type { History } from '../history.ts';
 import type { Dispatcher } from './dispatcher.ts';
 
@@ -10,7 +10,7 @@ export interface Dispatching
   start(): void;
 }
 
-/** Takes no job from the queue, so there is nothing to stop or to look at. */
+/** A dispatcher that takes no job from the queue, so it has nothing to stop or to look at. */
 export function queueOnly({ admit }: Pick<History, 'admit'>): Dispatching {
   return {
     admit,

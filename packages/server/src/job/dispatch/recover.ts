@@ -1,6 +1,6 @@
 /**
- * Ends the jobs that a lost process left `running`: an earlier process, or another node. Nobody knows how their programs ended,
- * and their receipts claim nothing about it. Spec § States and transitions 2; § Receipt, recovery receipt.
+ * Ends the jobs that a lost process (an earlier one, or another node) left `running`. Nobody knows how their programs ended, so
+ * their receipts claim nothing about that. Spec § States and transitions 2; § Receipt, recovery receipt.
  */
 import type { RunningJob } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
@@ -16,9 +16,9 @@ export interface RecoverOptions {
 }
 
 /**
- * Gives every job left `running` its recovery receipt. Runs before any job is dispatched, and when a node is gone. After
- * a crash, running it again completes the work. Rejects if the store does.
- * Resolves with how many it ended.
+ * Gives every job that was left `running` its recovery receipt. Runs before any job is dispatched, and when a node is
+ * gone. After a crash, running it again completes the work. Rejects if the store does.
+ * Resolves to the number of jobs that it ended.
  */
 export async function recover({ store, ...options }: RecoverOptions): Promise<number> {
   let ended = 0;
@@ -26,7 +26,7 @@ export async function recover({ store, ...options }: RecoverOptions): Promise<nu
   return ended;
 }
 
-/** Ends one job that nobody runs. False if it had ended. */
+/** Ends one job that nobody runs. False if the job had already ended. */
 export async function endLeftRunning(
   { tenant, job_id, started_at }: Omit<RunningJob, 'cancellation_requested'>,
   { history, log }: Omit<RecoverOptions, 'store'>,

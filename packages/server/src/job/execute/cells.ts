@@ -1,17 +1,17 @@
-/** The source of cells for jobs, and whether it can make any at present. */
+/** Where jobs get their cells, and whether cells can be made at present. */
 import { hasLibraries, type RequestedSpec } from '@vouchbox/protocol';
 import type { CellKind, PreparedCell, Provider } from '../../sandbox/sandbox.ts';
 
 export interface Cells extends Pick<Provider, 'prepare'> {
   /**
-   * A cell that waits at the workload-ready boundary, or null if there is none. The caller disposes of it. A caller that gets
-   * no cell, or a cell that fails at the hand-over, may call `prepare`, which waits for a cell.
+   * A cell that waits at the workload-ready boundary, or null if there is none. The caller disposes of it. If there is no
+   * cell, or the cell fails at the hand-over, the caller may call `prepare`, which waits for a cell.
    */
   take(kind: CellKind): PreparedCell | null;
-  /** Whether cells can be made, as far as is known. The call may begin a trial, but never waits for one. */
+  /** Whether cells can be made, as far as is known now. The call may begin a trial, but never waits for it. */
   isReady(): boolean;
   /**
-   * Whether cells can be made, shown by a trial that begins now or is under way. Called when a cell could not be made.
+   * Whether cells can be made, according to a trial that is under way or begins now. Called when a cell could not be made.
    */
   proven(): Promise<boolean>;
 }

@@ -1,10 +1,10 @@
 /**
- * The time of one job: wall-clock times that never run backwards within the job, and durations that do not depend on
+ * A job's own clock. Its wall-clock times never run backwards within the job, and its durations do not depend on
  * adjustments of the host's clock.
  */
 
 export interface JobClock {
-  /** RFC 3339 UTC with milliseconds; never before an earlier answer nor before the clock's beginning. */
+  /** RFC 3339 UTC with milliseconds. Never earlier than a previous answer or the clock's beginning. */
   timestamp(): string;
   /** Monotonic milliseconds since the clock began. */
   elapsedMilliseconds(): number;

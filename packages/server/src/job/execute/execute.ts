@@ -1,6 +1,6 @@
 /**
- * Runs the program that a cell holds, from the release until all its processes are dead and its outputs
- * are read. Output is recorded as it comes. The result is returned: this module does not store the job's end.
+ * Runs the program that a cell holds, from its release until all its processes are dead and its outputs
+ * are read. Output is recorded as it arrives. The result is returned: this module does not store the job's end.
  */
 import type { EventBody } from '@vouchbox/protocol';
 import type { Collection, LoadedCell, OutputSink } from '../../sandbox/sandbox.ts';
@@ -16,9 +16,9 @@ export interface Execution {
   readonly collection: Collection | null;
   readonly failure: unknown;
   readonly recording: Recorded;
-  /** Events that the recorder has not stored, which are stored with the end. */
+  /** Events that the recorder has not stored. They are stored with the job's end. */
   readonly unstored: readonly EventBody[];
-  /** The time from release to collection, by the monotonic clock. */
+  /** The time from release to collection, on the monotonic clock. */
   readonly duration_ms: number;
 }
 
@@ -26,15 +26,15 @@ export interface ExecuteOptions {
   readonly history: Pick<History, 'append'>;
   readonly key: JobKey;
   readonly loaded: LoadedCell;
-  /** Gets the running program, so that others can stop it. */
+  /** Receives the running program, so that others can stop it. */
   readonly control: Pick<Control, 'running' | 'tools'>;
   readonly clock: JobClock;
   readonly log: Log;
-  /** Aborts when the process gives up on events that it could not store. */
+  /** Aborts when the process gives up storing the remaining events. */
   readonly giveUp: AbortSignal;
 }
 
-/** Releases the program and follows it to its end. If its output cannot be recorded without a gap, the program is ended. */
+/** Releases the program and follows it to its end. If its output cannot be recorded without a gap, ends the program. */
 export async function execute(options: ExecuteOptions): Promise<Execution> {
   const { clock, control } = options;
   const recorder = createRecorder({ ...options, onGap: () => control.running?.stop('server_shutdown') });

@@ -1,6 +1,6 @@
 /**
  * Runs two jobs whose programs talk to each other, each in its own cell and slot. Once both cells hold their programs,
- * one transaction stores both as running, and both programs are released. If a cell cannot be had, neither runs.
+ * one transaction stores both jobs as running, and both programs are released. If either cell is missing, neither runs.
  */
 
 import { interaction } from '../../sandbox/program/interaction.ts';
@@ -29,7 +29,7 @@ export function launchPair(job: ChosenPair, dependencies: JobDependencies): read
   return launched;
 }
 
-/** The known facts of one of the jobs before its start. */
+/** What is known about one of the two jobs before its start. */
 interface Part {
   readonly context: Omit<JobContext, 'spec'>;
   readonly side: InteractionSide;
@@ -58,7 +58,7 @@ async function takeBothToEnd(job: ChosenPair, controls: readonly Control[], depe
   }
 }
 
-/** Prepares one cell up to its program's release. Returns what prevented this; null if nothing did, or the job must not run. */
+/** Prepares one cell up to its program's release. Returns why it failed; null if it did not, or if the job must not run. */
 async function prepare({ context, side, job }: Part, ready: Ready[]): Promise<FailureBeforeRun | null> {
   try {
     const spec = await specOf(job, context);
@@ -78,7 +78,7 @@ async function prepare({ context, side, job }: Part, ready: Ready[]): Promise<Fa
   }
 }
 
-/** Stores both as running and releases both programs. Does neither if one of the jobs is not to run. */
+/** Stores both jobs as running and releases both programs. Does nothing if one of the jobs must not run. */
 async function runBoth(parts: readonly Part[], ready: readonly Ready[]): Promise<void> {
   const [program, interactor] = parts.map(({ side }) => ready.find(({ context }) => context.interaction === side));
   if (program === undefined || interactor === undefined) return;
@@ -86,7 +86,7 @@ async function runBoth(parts: readonly Part[], ready: readonly Ready[]): Promise
   if (both.some(({ context }) => context.control.cause !== null)) return;
   for (const { context } of both) context.control.started = true;
   if (!(await startStored(program, interactor))) return;
-  // If one of the two was stopped meanwhile, the other is stopped, too. Otherwise it would wait for the stopped one.
+  // If one of the two was stopped meanwhile, the other is stopped, too, because it would wait for the stopped program.
   const cause = program.context.control.cause ?? interactor.context.control.cause;
   for (const { context } of both) context.control.cause ??= cause;
   const runs = both.map(async (each) => {
@@ -99,7 +99,7 @@ async function runBoth(parts: readonly Part[], ready: readonly Ready[]): Promise
   await Promise.all(runs);
 }
 
-/** Stores both as running; false if a job was cancelled meanwhile. */
+/** Stores both jobs as running; false if one of them was cancelled meanwhile. */
 async function startStored({ context, loaded }: Ready, interactor: Ready): Promise<boolean> {
   const { history, key, created_at, clock, log, giveUp } = context;
   const start = {
@@ -117,8 +117,8 @@ async function startStored({ context, loaded }: Ready, interactor: Ready): Promi
 }
 
 /**
- * Ends both jobs because of one failure, and the program's job last. The queue lists the pair under the id of that job,
- * so it still finds a pair of which only one job has ended.
+ * Ends both jobs because of one failure. The program's job ends last: the queue lists the pair under the id of that job,
+ * and so still finds a pair of which only one job has ended.
  */
 async function endBoth(parts: readonly Part[], failure: FailureBeforeRun): Promise<void> {
   for (const { context, side } of parts.toReversed()) {

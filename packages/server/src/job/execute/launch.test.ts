@@ -6,7 +6,7 @@ import { StoreError } from '../../store/store-error.ts';
 
 const exited = { kind: 'exited', exit_code: 0 } as const;
 
-/** A rig whose dispatcher has looked at its empty queue. */
+/** A rig whose dispatcher has already found its queue empty. */
 async function idleRig(options: Parameters<typeof JobRig.open>[0] = {}): Promise<JobRig> {
   const rig = await JobRig.open(options);
   await rig.queueSeen();
@@ -15,7 +15,7 @@ async function idleRig(options: Parameters<typeof JobRig.open>[0] = {}): Promise
 
 afterEach(() => void vi.useRealTimers());
 
-/** A gate that a step of the store waits at. */
+/** A gate at which a step of the store waits. */
 function gate() {
   const reached = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<void>();
@@ -65,7 +65,7 @@ describe('a submission that finds a free slot and a parked cell', () => {
     await expect.poll(() => cell.disposed && rig.dispatcher.inFlight).toBe(0);
   });
 
-  test('leaves the same record as a job that was queued', async () => {
+  test('leaves the same records as a job that was queued', async () => {
     await using rig = await idleRig();
     rig.provider.park();
     const atOnce = await rig.submit();
@@ -95,7 +95,7 @@ describe('a submission that finds a free slot and a parked cell', () => {
   });
 });
 
-describe('a slot and a parked cell whose submission makes no job', () => {
+describe('a slot and a parked cell that a submission took without becoming a job', () => {
   test.each([
     ['a key that stands for another job', hello, 'replayed'],
     ['a key that was used for another specification', { ...hello, code: 'print(2)' }, 'idempotency_key_reused'],
@@ -103,7 +103,7 @@ describe('a slot and a parked cell whose submission makes no job', () => {
     await using rig = await idleRig();
     const cells = [rig.provider.park(), rig.provider.park()];
     const submit = (given: object) => rig.jobs.submit(acme, { body: given, idempotencyKey: 'key' });
-    // Both submissions looked for the key before either was stored.
+    // Both submissions look up the key before either is stored.
     const [first, second] = await Promise.allSettled([submit(hello), submit(body)]);
     expect(first).toMatchObject({ status: 'fulfilled', value: { replayed: false } });
     expect(second).toMatchObject(
@@ -133,7 +133,7 @@ describe('a slot and a parked cell whose submission makes no job', () => {
     expect(cell).toMatchObject({ isReleased: false, disposed: true });
   });
 
-  test('a submission starts in the slot of an ended job as soon as the cell of that job is removed', async () => {
+  test('a submission starts in an ended job’s slot as soon as that job’s cell is removed', async () => {
     await using rig = await idleRig({ concurrency: 1 });
     const gone = gate();
     const first = Object.assign(rig.provider.park(), { [Symbol.asyncDispose]: () => gone.pass() });
@@ -158,7 +158,7 @@ describe('a slot and a parked cell whose submission makes no job', () => {
 });
 
 describe('a submission that is queued instead of started', () => {
-  test('a submission is queued if the program cannot be handed to its parked cell, and runs in another cell', async () => {
+  test('a submission is queued and runs in another cell if its program cannot be handed to its parked cell', async () => {
     await using rig = await idleRig();
     const cell = rig.provider.park();
     cell.ready = Promise.reject(new Error('the cell is gone'));
@@ -168,7 +168,7 @@ describe('a submission that is queued instead of started', () => {
     expect(cell).toMatchObject({ isReleased: false, disposed: true });
   });
 
-  test('a submission is queued if its parked cell does not accept the program in time, and runs in another cell', async () => {
+  test('a submission is queued and runs in another cell if its parked cell does not accept the program in time', async () => {
     await using rig = await idleRig();
     const cell = rig.provider.park();
     cell.ready = new Promise(() => {});
@@ -195,13 +195,13 @@ describe('a submission that is queued instead of started', () => {
     expect(rig.provider.parked).toBe(1);
   });
 
-  test('a submission is queued behind any waiting job, and never overtakes it', async () => {
+  test('a submission is queued behind every waiting job, and overtakes none', async () => {
     await using rig = await idleRig({ concurrentMemMbMax: 512 });
     const large = { ...hello, limits: { mem_mb: 384 } };
     const keys = [await rig.submit(large), await rig.submit(large)];
     const running = await rig.provider.running(0);
     rig.provider.park();
-    // This job would fit beside the one that runs.
+    // There is room for this job beside the running job.
     const small = await rig.submit({ ...hello, limits: { mem_mb: 64 } });
     expect((await rig.row(small)).status).toBe('queued');
     expect(rig.provider.parked).toBe(1);
@@ -232,7 +232,7 @@ describe('a submission that is queued instead of started', () => {
     for (const key of [held, waits]) expect((await rig.ended(key)).status).toBe('succeeded');
   });
 
-  test('a submission is queued before the dispatcher has read the queue, because older jobs may wait there', async () => {
+  test('a submission is queued until the dispatcher has read the queue, because older jobs may wait there', async () => {
     await using rig = await JobRig.open();
     rig.provider.park();
     const key = await rig.submit();
@@ -242,7 +242,7 @@ describe('a submission that is queued instead of started', () => {
   });
 });
 
-describe('a job whose program was handed to a cell and not yet released', () => {
+describe('a job whose program is in a cell but not yet released', () => {
   test('ends without running if it is cancelled', async () => {
     const stored = gate();
     await using rig = await rigThatIsSlowToSay(stored);

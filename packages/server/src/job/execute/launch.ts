@@ -1,10 +1,10 @@
 /**
- * Takes a job to its end: prepare a cell, check its observations, hand the program over, store `running`, and run the program.
- * Until the row says `running`, nothing of the job has run, and it can stay queued without loss.
+ * Takes a job to its end: prepares a cell, checks its observations, hands over the program, stores `running`, runs the program.
+ * Until the row says `running`, no part of the job has run, so the job can stay queued without loss.
  *
- * A submission for which a slot and a parked cell are free starts at once: one transaction accepts the job as running, and the
- * program is released when the transaction is on disk. If the process dies before the commit, there is no job; if it dies
- * after the commit, the next start finds the row running.
+ * If a slot and a parked cell are free, a submission starts at once: one transaction accepts the job as running, and the
+ * program is released when that transaction is on disk. If the process dies before the commit, there is no job. If the process
+ * dies after the commit, the next start finds the row running.
  */
 import type { RequestedSpec, StoredSpec } from '@vouchbox/protocol';
 import { within } from '../../ground/waiting/within.ts';
@@ -43,12 +43,12 @@ export function launch(job: ChosenJob, dependencies: JobDependencies): LaunchedJ
   });
 }
 
-/** The data that the steps of a job share, before its specification is known. */
+/** The data that a job's steps share, without the specification, which is read later. */
 export function contextOf({ tenant, job_id, created_at }: QueuedJob, control: Control, dependencies: JobDependencies) {
   return { ...dependencies, key: { tenant, job_id }, created_at, clock: startClock(created_at), control };
 }
 
-/** The specification of a queued job; null if it is no longer queued. */
+/** A queued job's specification; null if the job is no longer queued. */
 export async function specOf(
   job: ChosenJob,
   { store, log, giveUp }: Pick<JobDependencies, 'store' | 'log' | 'giveUp'>,
@@ -77,21 +77,21 @@ async function runInNewCell(context: JobContext): Promise<FailureBeforeRun | nul
 
 type Start = Pick<StartInput, 'started_at' | 'execution'>;
 
-/** How a queued job and a submission that starts at once differ. */
+/** The steps in which a queued job and a submission that starts at once differ. */
 interface Way {
   /** Waits for the cell to take the program. */
   taken(loading: Promise<LoadedCell>): Promise<LoadedCell>;
-  /** Stores the start. Null if the job is not to run, else what to do once its program is released. */
+  /** Stores the start. Returns what to do once the program is released; null if the job must not run. */
   store(start: Start): Promise<(() => void) | null>;
 }
 
-/** Runs a job in a cell. Returns why the job may not have the cell; null if it ran, or is not to run. */
+/** Runs a job in a cell. Returns why the job may not have the cell; null if the job ran or must not run. */
 async function runIn(cell: PreparedCell, context: JobContext, way: Way): Promise<FailureBeforeRun | null> {
   const { control, clock } = context;
   const found = await loadedIn(cell, context, (loading) => way.taken(loading));
   if (!('loaded' in found)) return found.unfit;
   const { loaded } = found;
-  // From here on the row may say `running`, and only an end may follow.
+  // From here on, the row may say `running`, so the job can only end.
   control.started = true;
   const execution = executionRecord(loaded);
   const released = await way.store({ started_at: clock.timestamp(), execution });
@@ -108,7 +108,7 @@ export interface LoadedJob {
   readonly loaded: LoadedCell;
 }
 
-/** Hands a job over to a cell. `unfit` says why the job may not have the cell; null if the job must not run any more. */
+/** Hands over a job to a cell. `unfit` says why the job may not have the cell; null if the job must no longer run. */
 export async function loadedIn(
   cell: PreparedCell,
   context: JobContext,
@@ -125,10 +125,10 @@ export async function loadedIn(
   return unfitNow !== null || control.cause !== null ? { unfit: unfitNow } : { cell, loaded };
 }
 
-/** How often a start is tried before the job ends as an error: about 3 seconds with the pauses between. */
+/** How often a start is tried before the job ends as an error. With the pauses, this takes about 3 seconds. */
 export const startAttemptsMax = 6;
 
-/** Stores the start of a job; null if it was cancelled meanwhile. */
+/** Stores a job's start; null if the job was cancelled meanwhile. */
 async function startStored(
   { history, key, created_at, log, giveUp }: JobContext,
   start: Start,
@@ -141,14 +141,14 @@ async function startStored(
   return isStored ? () => {} : null;
 }
 
-/** How long a submission waits for its parked cell to take it. After that it is queued, and gets another cell. */
+/** How long a submission waits until its parked cell takes it. After that, it is queued and gets another cell. */
 const takeMillisecondsMax = 2000;
 
 export interface LaunchAtOnce {
   readonly launched: LaunchedJob;
   /**
-   * The store's answer to the submission, once it is on disk; rejects as the store does. Null if nothing was stored,
-   * because the cell could not take the job or the service stops.
+   * The store's answer to the submission, once the job is on disk. Null if nothing was stored because the cell could not
+   * take the job or the service stops. Rejects if the store does.
    */
   readonly admitted: Promise<AdmitResult | null>;
 }
@@ -192,7 +192,7 @@ function wayAtOnce(input: AdmitInput, { history }: JobContext, answer: PromiseWi
     async store(start) {
       try {
         const result = await history.admit({ ...input, start });
-        // The answer goes out while the program runs.
+        // The answer is sent while the program already runs.
         if (result.kind === 'created') return () => answer.resolve(result);
         answer.resolve(result);
       } catch (error) {

@@ -1,4 +1,4 @@
-/** A launched job as the dispatcher sees it: its resources, how to stop it, and when it is over. `launch.ts` runs it. */
+/** A launched job as the dispatcher sees it: what it holds, how to stop it, and when it is over. `launch.ts` runs it. */
 import type { RunningCell, StopCause } from '../../sandbox/sandbox.ts';
 import type { QueuedJob } from '../../store/records/rows.ts';
 import type { Log } from '../../telemetry/log/log.ts';
@@ -6,35 +6,35 @@ import type { ToolSession } from './tool-session.ts';
 
 export interface LaunchedJob {
   readonly job: QueuedJob;
-  /** Whether the job's row says `running`, or is about to: then it can no longer be left queued. */
+  /** Whether the job's row says `running` or is about to say so. The job can then no longer be left queued. */
   hasStarted(): boolean;
-  /** Whether any part of its cell may still exist. */
+  /** Whether any part of the job's cell may still exist. */
   holdsSlot(): boolean;
-  /** Whether its program is over and its cell is being taken down, which takes a moment. */
+  /** Whether the program has ended and the cell is being taken down. This takes only a moment. */
   isLeaving(): boolean;
-  /** Ends the job at the next boundary: an unstarted job by leaving its row alone, a running one by force. Idempotent. */
+  /** Ends the job at the next boundary: a running job by force, an unstarted job by leaving its row as it is. Idempotent. */
   stop(cause: StopCause): void;
-  /** Resolves once nothing of its cell is left. Never rejects. */
+  /** Resolves once no part of the cell is left. Never rejects. */
   readonly freed: Promise<void>;
   /** Resolves once the cell is gone and the end is stored. Never rejects. */
   readonly over: Promise<void>;
 }
 
-/** The parts of a launched job that the code for stopping it uses. */
+/** The parts of a launched job that are needed to stop it. */
 export interface Control {
   cause: StopCause | null;
   started: boolean;
   running: RunningCell | null;
-  /** The session of a program that may call tools, from the hand-over on. */
+  /** The tool session, from the hand-over on, if the program may call tools. */
   tools: ToolSession | null;
   readonly unwanted: AbortController;
   /** Whether the cell is being taken down. */
   isLeaving: boolean;
-  /** Frees the job's slot, once its cell was taken down or if it has none. Idempotent. */
+  /** Frees the job's slot. Call it once the cell was taken down, or if there is no cell. Idempotent. */
   free(): void;
 }
 
-/** Starts `run` for a job. If `run` rejects, the row of the job stays as it is. */
+/** Starts `run` for a job. If `run` rejects, the job's row stays as it is. */
 export function launchedJob(job: QueuedJob, log: Log, run: (control: Control) => Promise<void>): LaunchedJob {
   const freed = Promise.withResolvers<void>();
   let holdsSlot = true;

@@ -11,7 +11,7 @@ const key = { tenant: 'acme', job_id: 'job_1' };
 /** A stream that was cut after `bytes_seen` bytes. */
 const cutAt = (bytes_seen: number) => ({ bytes_seen, bytes_stored: 2000, records_stored: 1000 });
 
-/** A recorder over a store that answers when the test says so. */
+/** A recorder whose store answers only when the test says so. */
 function recorderOverSlowStore() {
   const batches: Batches = [];
   const giveUp = new AbortController();
@@ -35,7 +35,7 @@ async function appended(batches: Batches, count = 1): Promise<void> {
   await expect.poll(() => batches.length).toBe(count);
 }
 
-/** Answers appends until so few events wait that they are stored with the end. */
+/** Answers appends until the waiting events are few enough to be stored with the end. */
 async function storeAll(recorder: Recorder, batches: Batches) {
   const flushed = recorder.flush();
   let isDone = false;
@@ -50,7 +50,7 @@ async function storeAll(recorder: Recorder, batches: Batches) {
 }
 
 describe('the recorder of a program’s output', () => {
-  test('makes one append at a time, and the next append has all events that came meanwhile, in order', async () => {
+  test('makes one append at a time, and all events that come meanwhile are in the next append, in order', async () => {
     const { recorder, batches } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'a' }]);
     await appended(batches);
@@ -69,7 +69,7 @@ describe('the recorder of a program’s output', () => {
     expect(recorder.unstored()).toEqual([]);
   });
 
-  test('keeps the output of a short program, in order, to store it together with the program’s end', async () => {
+  test('keeps the output of a short program in order, and leaves it to be stored with the program’s end', async () => {
     const { recorder, batches } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'a' }]);
     recorder.sink('stderr', [{ text: 'b' }], cutAt(9));
@@ -84,14 +84,14 @@ describe('the recorder of a program’s output', () => {
     ]);
   });
 
-  test('has nothing to wait for if the program wrote no output', async () => {
+  test('does not wait for anything if the program wrote no output', async () => {
     const { recorder, batches } = recorderOverSlowStore();
     recorder.sink('stdout', []);
     expect(await recorder.flush()).toEqual({ kind: 'whole' });
     expect(batches).toEqual([]);
   });
 
-  test('bounds the events of one append', async () => {
+  test('bounds the number of events in one append', async () => {
     const { recorder, batches } = recorderOverSlowStore();
     recorder.sink(
       'stdout',
@@ -123,7 +123,7 @@ describe('the recorder of a program’s output', () => {
     expect(recorder.unstored().map(({ data }) => data)).toEqual([{ text: 'second' }]);
   });
 
-  test('stores a truncation in its own append if no record is left', async () => {
+  test('stores a truncation in an append of its own if no record is left', async () => {
     const { recorder } = recorderOverSlowStore();
     recorder.sink('stdout', [], cutAt(7));
     await recorder.flush();

@@ -1,11 +1,11 @@
 /**
- * Writes a running program's output into its history. Output waits a moment for more output, and one append is in flight at a
- * time, so many lines share one transaction. Output that still waits when the program ends is stored with the end, so a short
- * program needs no append. The recording caps, which the cell enforces, bound the waiting data. While the disk is full, output
- * waits in memory.
+ * Writes a running program's output into its job's history. Output waits a moment for more output, and only one append is in
+ * flight at a time, so many lines share a transaction. Output that still waits when the program ends is stored with the end, so a
+ * short program needs no append. While the disk is full, output waits in memory. The cell enforces caps on the recording, and
+ * they also bound the waiting data.
  *
- * When a stream exceeds a cap, the append that stores its last records also stores its `truncated` event. So even if
- * the process dies, the stored stream is complete or says that it is cut. Spec § Events 6.
+ * When a stream exceeds a cap, the append that stores its last records also stores its `truncated` event. So the stored
+ * stream is complete or says that it was cut, even if the process dies. Spec § Events 6.
  */
 import { type EventBody, streamBytesMax, streamRecordsMax, type Truncation } from '@vouchbox/protocol';
 import { pause } from '../../ground/waiting/pause.ts';
@@ -16,12 +16,12 @@ import { persistently } from '../finish/persistently.ts';
 import type { History } from '../history.ts';
 import type { JobClock } from './clock.ts';
 
-/** Events of one append, or of an end. The bound keeps one flood from occupying the store's writer for long. */
+/** The most events in one append or one end, so that a flood of events does not occupy the store's writer for long. */
 const appendEventsMax = 1000;
-/** How long output waits before it is appended. Readers do not notice the delay, and short programs end sooner. */
+/** How long output waits before it is appended. Readers do not notice the delay, and short programs end before it is over. */
 const gatherMilliseconds = 50;
 
-/** Whether everything that was offered is on disk. `superseded` says that the job was no longer running. */
+/** Whether everything that was offered is on disk. `superseded` means that the job was no longer running. */
 export type Recorded =
   | { readonly kind: 'whole' }
   | { readonly kind: 'superseded' }
@@ -29,13 +29,13 @@ export type Recorded =
 
 export interface Recorder {
   readonly sink: OutputSink;
-  /** Records an event at once, after what came before it. `stored` is called once it is on disk, and never if that fails. */
+  /** Records an event at once, after all earlier events. `stored` is called once it is on disk, and never if that fails. */
   readonly record: (event: EventBody, stored: () => void) => void;
-  /** Call it when the program has ended. Resolves once the end can store all events that still wait. Never rejects. */
+  /** Call this when the program has ended. Resolves once the events that still wait fit into the end. Never rejects. */
   flush(): Promise<Recorded>;
   /**
-   * The events that the flush left, in order, to be stored with the end of the job: at most one append of
-   * them, or only the `truncated` events if the record has a gap.
+   * The events that the flush left, in order, to be stored with the job's end. They fit in one append. If the record has
+   * a gap, only `truncated` events are left.
    */
   unstored(): readonly EventBody[];
 }
@@ -45,13 +45,13 @@ export interface RecorderOptions {
   readonly key: JobKey;
   readonly clock: JobClock;
   readonly log: Log;
-  /** Aborts when the process gives up: output that waits for room on the disk is then not stored. */
+  /** Aborts when the process gives up. Output that waits for room on the disk is then lost. */
   readonly giveUp: AbortSignal;
-  /** Called once, when an append has failed. From there on, the record of the program has a gap. */
+  /** Called once, when an append has failed. From then on, the program's record has a gap. */
   readonly onGap: () => void;
 }
 
-/** A pause for more output. Ending it early needs no abort, which would cost an error with its stack each time. */
+/** A pause for more output. It is ended early with a text as the reason, because an error would cost its stack each time. */
 class Gathering {
   #hurried = new AbortController();
   #isOver = false;
@@ -71,14 +71,14 @@ class Gathering {
     this.#hurried.abort('the events must be stored at once');
   }
 
-  /** No more output comes. */
+  /** Notes that no more output will come. */
   end(): void {
     this.#isOver = true;
     this.hurry();
   }
 }
 
-/** A recorder for one run. After the first append that fails it stores nothing more. */
+/** A recorder for one run. It stores nothing more after the first append that fails. */
 export function createRecorder(options: RecorderOptions): Recorder {
   const { clock, onGap } = options;
   const unstored = new Set<EventBody>();
@@ -145,7 +145,7 @@ function tellStored(batch: readonly EventBody[], afterwards: Map<EventBody, () =
   }
 }
 
-/** How many events the next append takes. A `truncated` event stays together with the records before it. */
+/** How many events the next append takes. A `truncated` event goes into the same append as the records before it. */
 function batchLength(waiting: readonly EventBody[]): number {
   let length = Math.min(appendEventsMax, waiting.length);
   while (waiting[length]?.kind === 'truncated') length++;

@@ -1,6 +1,6 @@
 /**
  * The steps of every job once its row says `running`: release, execute, end. The cell is taken down while the end is
- * stored, so that its slot need not wait for the disk.
+ * being stored, so that the job's slot need not wait for the disk.
  */
 
 import { PRODUCT_FILES, type RequestedSpec, STDIN, type StoredFile } from '@vouchbox/protocol';
@@ -41,28 +41,28 @@ export interface JobDependencies {
   readonly history: History;
   readonly cells: Cells;
   readonly schemas: Pick<SchemaChecks, 'misfit'>;
-  /** The signed members about a job beside its receipt. Absent if there are none. */
+  /** The signed members that stand beside a job's receipt. Absent if there are none. */
   readonly beside?: Beside;
   readonly log: Log;
   readonly memory: JobMemory;
-  /** Contents of products that were read lately and whose digests were right. */
+  /** The contents of products that were read lately and had the right digests. */
   readonly products: ReturnType<typeof keptProducts>;
-  /** Aborts when the process gives up on events that it could not store. */
+  /** Aborts when the process gives up storing the remaining events. */
   readonly giveUp: AbortSignal;
 }
 
-/** The data that the steps of one job share. */
+/** The data that a job's steps share. */
 export interface JobContext extends JobDependencies {
   readonly key: JobKey;
   readonly created_at: string;
   readonly spec: RequestedSpec;
   readonly clock: JobClock;
   readonly control: Control;
-  /** The connection to the program of another job, if its program talks to one. */
+  /** The connection to another job's program, if this job's program talks to one. */
   readonly interaction?: InteractionSide;
 }
 
-/** A cell with the program of a job, and the job's data at its start. */
+/** A cell that holds a job's program, and the job's data at its start. */
 interface Startable {
   readonly cell: PreparedCell;
   readonly loaded: LoadedCell;
@@ -70,12 +70,12 @@ interface Startable {
 }
 
 /**
- * Lets the program run and stores its end. The program is released before the first `await`. Rejects if the process
- * gave up before the end could be stored.
+ * Lets the program run and stores the job's end. The program is released before the first `await`. Rejects if the process
+ * gave up before the end was stored.
  */
 export async function runProgram(context: JobContext, { cell, loaded, execution }: Startable): Promise<void> {
   const { control, beside, key } = context;
-  // The job was stopped after its start was stored, so it ends before it has run a single instruction.
+  // The job was stopped while its start was being stored, so it ends before its program runs a single instruction.
   if (control.cause !== null) {
     const outcome = outcomeOf({ kind: 'stopped', cause: control.cause });
     return await end(context, { outcome, duration_ms: 0, execution, collection: null });
@@ -95,7 +95,7 @@ export async function runProgram(context: JobContext, { cell, loaded, execution 
   await gone;
 }
 
-/** Takes a cell down, at any step, and frees its slot. Never rejects. */
+/** Takes down a cell, whatever step its job has reached, and frees the slot. Never rejects. */
 export async function takeDown(cell: PreparedCell, { control, log, key }: JobContext): Promise<void> {
   control.isLeaving = true;
   try {
@@ -106,7 +106,7 @@ export async function takeDown(cell: PreparedCell, { control, log, key }: JobCon
   control.free();
 }
 
-/** Stores the end of a job, whether or not it ran. Rejects only if the process gave up. */
+/** Stores a job's end, whether or not the job ran. Rejects only if the process gave up. */
 export async function end(
   { history, log, key, clock, giveUp, beside }: Omit<JobContext, 'spec'>,
   ended: Omit<Ended, 'key' | 'finished_at' | 'also'>,
@@ -119,7 +119,7 @@ export async function end(
   if (isStored) log.info({ ...key, status, terminal_reason, duration_ms }, 'a job ended');
 }
 
-/** The outcome of a run. A record with a gap is a failure of the service, however the program ended. */
+/** The outcome of a run. A gap in the record makes it a failure of the service, however the program ended. */
 function outcomeOfRun({ collection, recording, failure }: Execution): Outcome {
   const isOurs = recording.kind === 'failed' || failure instanceof NotKept || failure instanceof NotGiven;
   if (isOurs) return errorOutcome('internal_error');
@@ -135,7 +135,7 @@ function report({ log, key }: JobContext, { failure, recording, collection }: Ex
   }
 }
 
-/** The program of a job. A named file is read from the store at the hand-over, a named stdin while the program reads it. */
+/** A job's program. Named files are read from the store at the hand-over, and a named stdin while the program reads it. */
 export function programOf(context: Omit<JobContext, 'clock'>): Program {
   const { spec, key, store, interaction, control } = context;
   const product = spec.product && productIn(spec.files);
@@ -168,7 +168,7 @@ function productIn(files: readonly StoredFile[]): StoredFile {
   return product;
 }
 
-/** How often a piece of a large output is tried before the job ends as an error: about 3 seconds with the pauses between. */
+/** How often storing a piece of a large output is tried before the job ends as an error: about 3 seconds with the pauses. */
 const pieceAttemptsMax = 6;
 
 function keeperOf({ key, blobs, log, giveUp }: Omit<JobContext, 'control' | 'clock'>): LargeRequest['keep'] {
@@ -193,12 +193,12 @@ async function* namedContent(
 
 const productBytesMax = 4 * 2 ** 20;
 
-/** Contents of products, by tenant and name, kept because the next tests start the same product as the last one. */
+/** The contents of products, keyed by tenant and name. They are kept because the next tests start the same product again. */
 export function keptProducts() {
   return new Kept<Uint8Array>({ sizeMax: productBytesMax, sizeOf: ({ length }) => length });
 }
 
-/** The content of a product. A job that names a missing product is not accepted, and nothing of it runs. */
+/** A product's content. A job that names a missing product is not accepted, so it never runs. */
 function productContent(
   context: Pick<JobContext, 'store' | 'key' | 'products'>,
   file: NamedFile,

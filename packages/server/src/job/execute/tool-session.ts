@@ -1,6 +1,6 @@
 /**
- * Connects a program's calls of tools with the history of its job. A call is stored before anybody can answer it, and an answer
- * before the program gets it. Answers come from the store, whichever node took them, and each is given once.
+ * Connects a program's tool calls with its job's history. A call is stored before anybody can answer it, and an answer is stored
+ * before the program gets it. Answers come from the store, whichever node took them, and the program gets each answer once.
  */
 import type { StoredTools } from '@vouchbox/protocol';
 import type { ProgramTools, ToolCall, ToolOutcome } from '../../sandbox/sandbox.ts';
@@ -23,7 +23,7 @@ const UNKNOWN = 'the submission names no tool of this name';
 
 export class ToolSession implements ProgramTools {
   readonly limits: ProgramTools['limits'];
-  /** The schemas of arguments by the names of tools, as JSON; null for a tool that takes any arguments. */
+  /** The schema of each tool's arguments as JSON, keyed by the tool's name; null for a tool that takes any arguments. */
   readonly #tools: ReadonlyMap<string, string | null>;
   /** Tools whose arguments are no longer checked, because a check took too long. */
   readonly #unchecked = new Set<string>();
@@ -33,7 +33,7 @@ export class ToolSession implements ProgramTools {
   #record: Recorder['record'] = () => {};
   #answer: (call: number, outcome: ToolOutcome) => void = () => {};
   #giving: Promise<void> | null = null;
-  /** Settles when the last call that waits for its check was checked; null if none waits. */
+  /** Settles when the last waiting call has been checked; null if no call waits for a check. */
   #checking: Promise<void> | null = null;
 
   constructor({ tools, limits }: StoredTools, options: ToolSessionOptions) {
@@ -58,7 +58,7 @@ export class ToolSession implements ProgramTools {
       this.#recordCall(call, schema === undefined ? UNKNOWN : null);
       return;
     }
-    // Calls are checked in the order in which they were made.
+    // Calls are checked in the order in which the program made them.
     const checked = (this.#checking ?? Promise.resolve()).then(async () => {
       this.#recordCall(call, await this.#refusal(call));
       if (this.#checking === checked) this.#checking = null;
@@ -73,7 +73,7 @@ export class ToolSession implements ProgramTools {
     });
   }
 
-  /** Why a call is not shown to callers; null if it is. A call that is still unchecked when the program ends is refused. */
+  /** Why a call is refused; null if callers are shown it. A call that is still unchecked when the program ends is refused. */
   async #refusal({ tool, arguments: given }: ToolCall): Promise<string | null> {
     const { schemas, key } = this.#options;
     const schema = this.#tools.get(tool);
@@ -90,7 +90,7 @@ export class ToolSession implements ProgramTools {
     return `the arguments ${UNCHECKED}`;
   }
 
-  /** Notes that the program has ended, so that it gets no more answers. Resolves once no check and no answer is in progress. */
+  /** Notes that the program has ended and gets no more answers. Resolves once no check and no answer is in progress. */
   async over(): Promise<void> {
     this.#over.abort('the program has ended');
     this.#ended.resolve(UNCHECKED);
@@ -104,7 +104,7 @@ export class ToolSession implements ProgramTools {
       for await (const answers of history.toolAnswers(key, this.#over.signal))
         for (const { call, outcome } of answers) this.#answer(call, outcome);
     } catch (error) {
-      // The program gets no more answers and waits until its limit, as if the caller that should answer had gone away.
+      // The program gets no more answers and waits until its time limit, as if the answering caller had gone away.
       log.error({ err: error, job_id: key.job_id }, 'answers of tools could not be read');
     }
   }

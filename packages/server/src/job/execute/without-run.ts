@@ -1,5 +1,5 @@
 /**
- * The ends of jobs whose programs never ran: the service failed, or the observed cell had less than the job demands.
+ * Ends jobs whose programs never ran because the service failed or the observed cell had less than the job demands.
  */
 import { satisfiesIsolation, type Violation } from '@vouchbox/protocol';
 import {
@@ -17,14 +17,14 @@ import { end, executionRecord, type JobContext } from './run-program.ts';
 export interface FailureBeforeRun {
   readonly error: unknown;
   readonly outcome: Outcome;
-  /** Null if no executor was asked. */
+  /** Null if no executor was involved. */
   readonly posture: Posture | null;
   readonly violations: readonly Violation[];
 }
 
 /**
- * Checks a job against the observed posture of its cell and against the present bounds of the service, which may have had other
- * settings when it admitted the job. Null if the job may have the cell. Spec § POST /v1/jobs 3.
+ * Checks a job against the observed posture of its cell and the service's present bounds. The bounds may have changed since the
+ * job was admitted. Null if the job may have the cell. Spec § POST /v1/jobs 3.
  */
 export function unfitFor(observed: Posture, { spec, memory }: JobContext): FailureBeforeRun | null {
   const posture = unreadyPosture(observed.backend, observed.runtime_identity);
@@ -38,14 +38,14 @@ export function unfitFor(observed: Posture, { spec, memory }: JobContext): Failu
     const error = new Error('the product was built with another version of the runtime pack');
     return { error, outcome: errorOutcome('bootstrap_failed'), posture, violations: [] };
   }
-  // The client was told the job's limits, so they cannot be lowered now, and the job cannot run.
+  // The client was told the job's limits, so they cannot be lowered now. The job cannot run.
   const excess = memory.excess(spec.limits.mem_mb * (spec.interaction === undefined ? 1 : PAIR_SLOTS));
   if (excess === null) return null;
   const error = new Error(excess.message);
   return { error, outcome: errorOutcome('bootstrap_failed'), posture, violations: [excess] };
 }
 
-/** Checks a job against the limits that its cell holds now. Null if the cell holds each limit that must be held. */
+/** Checks a job against the limits that its cell enforces now. Null if the cell enforces every limit that the job demands. */
 export function unheldFor({ posture: observed, held }: LoadedCell, { spec }: JobContext): FailureBeforeRun | null {
   const missing = (spec.requirements.enforced ?? []).filter((name) => !held.limit_enforcement[name]);
   if (missing.length === 0) return null;
@@ -62,8 +62,8 @@ export function failureOf(error: unknown): FailureBeforeRun {
 
 /**
  * Ends a job whose program cannot be run. If the job was stopped before it started, its row stays as it is: the job is
- * cancelled, or queued for the next start of the service. If no cell can be made at all, the job stays queued until one
- * can be made. If another cell can be made, the job itself counts as the cause of the failure.
+ * cancelled, or queued for the service's next start. If no cell can be made at all, the job stays queued until one can be
+ * made. If other cells can be made, the job itself counts as the cause of the failure.
  */
 export async function endWithoutRun(context: Omit<JobContext, 'spec'>, failure: FailureBeforeRun): Promise<void> {
   const { log, key, control, cells, giveUp } = context;

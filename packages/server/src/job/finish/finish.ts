@@ -1,6 +1,6 @@
 /**
- * Turns an outcome into the terminal transaction, and retries until it is stored or the process ends. If the full
- * record cannot be stored, the job is stored as an error of the service, so that no job stays `running`.
+ * Turns an outcome into the terminal transaction, and retries until that is stored or the process ends. If the full
+ * record cannot be stored, the job ends as an error of the service, so that no job stays `running`.
  */
 import type { ArtifactRecord, EventBody, Violation } from '@vouchbox/protocol';
 import type { Collection } from '../../sandbox/sandbox.ts';
@@ -11,7 +11,7 @@ import type { History } from '../history.ts';
 import { errorOutcome, type Outcome } from './outcome.ts';
 import { persistently } from './persistently.ts';
 
-/** Everything that is known about a job at its end. Null means that there is no such observation. */
+/** Everything that is known about a job at its end. Null means that nothing was observed. */
 export interface Ended {
   readonly key: JobKey;
   readonly outcome: Outcome;
@@ -23,21 +23,21 @@ export interface Ended {
   readonly also?: NonNullable<FinishInput['also']>;
   /** Events that were not stored during the run. They are stored first. */
   readonly unstored?: readonly EventBody[];
-  /** Violations that kept the job from running. Those of a run are in its collection. */
+  /** Violations that kept the job from running. Violations during a run are in `collection`. */
   readonly violations?: readonly Violation[];
 }
 
 export interface FinishOptions {
   readonly history: Pick<History, 'finish'>;
   readonly log: Log;
-  /** Aborts when the process gives up: the job is then recovered at the next start. */
+  /** Aborts when the process gives up. The job is then recovered at the next start. */
   readonly signal: AbortSignal;
 }
 
-/** How often the full record is tried before the job is stored as an error: about 3 seconds with the pauses between. */
+/** How often storing the full record is tried before the job is stored as an error. With pauses, this takes about 3 seconds. */
 const fullAttemptsMax = 6;
 
-/** Stores the end of a job. False if it was terminal already. Rejects only once `signal` has aborted. */
+/** Stores a job's end. False if the job was already terminal. Rejects only once `signal` has aborted. */
 export async function finish(ended: Ended, { history, log, signal }: FinishOptions): Promise<boolean> {
   const full = finishInput(ended);
   const failed = (error: unknown) =>
@@ -73,14 +73,14 @@ function finishInput({ key, outcome, collection, unstored = [], violations = [],
 }
 
 /**
- * The record that is stored if the full one cannot be: that the job ended, when, under which posture, and what was cut.
+ * The record to store if the full one cannot be stored. It says that the job ended, when, in which posture, and what was cut.
  */
 function bareError(ended: Ended): Ended {
   const unstored = (ended.unstored ?? []).filter(({ kind }) => kind === 'truncated');
   return { ...ended, outcome: errorOutcome('internal_error'), collection: null, unstored };
 }
 
-/** The events that belong between the last output and `finished`, in the order in which they became certain. */
+/** The events between the last output and `finished`, in the order in which they became certain. */
 function closingEvents(collection: Collection, timestamp: string): EventBody[] {
   return [
     ...violationEvents(collection.violations, timestamp),

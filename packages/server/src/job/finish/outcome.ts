@@ -1,10 +1,10 @@
 /**
- * Translates an ending into the words of the contract. Spec § States and transitions; § Receipt, lifecycle and outcome.
+ * Translates an ending into the contract's words. Spec § States and transitions; § Receipt, lifecycle and outcome.
  */
 import type { TerminalReason, TerminalStatus } from '@vouchbox/protocol';
 import type { Ending, StopCause } from '../../sandbox/sandbox.ts';
 
-/** How a job ended, as all answers about it state it. At most one of `exit_code` and `signal` is set. */
+/** How a job ended, as stated in every answer about the job. At most one of `exit_code` and `signal` is set. */
 export interface Outcome {
   readonly status: TerminalStatus;
   readonly terminal_reason: TerminalReason;
@@ -40,7 +40,7 @@ export function outcomeOf(ending: Ending): Outcome {
   }
 }
 
-/** The outcome of a failure of the service. */
+/** The outcome when the service fails. */
 export function errorOutcome(terminal_reason: TerminalReason): Outcome {
   return withoutCode('error', terminal_reason);
 }

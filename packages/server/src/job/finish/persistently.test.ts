@@ -26,7 +26,7 @@ test('a write waits for room on a full disk, and the wait does not count as a fa
   expect(await persistently(attempt, { signal: never, attemptsMax: 1, failed: () => {} })).toBe('stored');
 });
 
-test('the pauses between the tries of a write double, up to five seconds', async () => {
+test('the pauses between the attempts at a write double, up to five seconds', async () => {
   vi.useFakeTimers();
   try {
     const start = Date.now();

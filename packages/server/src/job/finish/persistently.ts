@@ -1,4 +1,4 @@
-/** Retries a write until the store takes it, so that a short failure of the store does not lose the end of a job. */
+/** Retries a write until the store takes it, so that no job's end is lost because the store fails for a moment. */
 
 import { pause } from '../../ground/waiting/pause.ts';
 import { StoreError } from '../../store/store-error.ts';
@@ -7,9 +7,9 @@ const firstPauseMilliseconds = 100;
 const pauseMillisecondsMax = 5000;
 
 export interface PersistOptions {
-  /** Ends the retries: the last failure is then thrown. */
+  /** Ends the retries. The last failure is then thrown. */
   readonly signal: AbortSignal;
-  /** The most attempts that may fail. Attempts that stored nothing for lack of space, or of a connection, do not count. */
+  /** The most attempts that may fail. Attempts that stored nothing for lack of space or of a connection do not count. */
   readonly attemptsMax: number;
   /** Whether a failure is an answer that another attempt cannot change. */
   readonly isFinal?: (error: unknown) => boolean;
@@ -17,7 +17,7 @@ export interface PersistOptions {
   readonly failed: (error: unknown) => void;
 }
 
-/** Resolves as the first success. After `attemptsMax` attempts or an abort, rejects as the last attempt. */
+/** Resolves to the result of the first success. After `attemptsMax` attempts or an abort, rejects with the last error. */
 export async function persistently<T>(attempt: () => Promise<T>, options: PersistOptions): Promise<T> {
   let milliseconds = firstPauseMilliseconds;
   for (let failures = 0; ; ) {
@@ -34,7 +34,7 @@ export async function persistently<T>(attempt: () => Promise<T>, options: Persis
   }
 }
 
-/** Whether the failure will pass: the store will take the same write later, and has stored nothing of it. */
+/** Whether the failure is temporary: nothing of the write was stored, and the store will accept the same write later. */
 function passes(error: unknown): boolean {
   return error instanceof StoreError && (error.code === 'full' || error.code === 'unreachable');
 }

@@ -1,4 +1,4 @@
-/** What the judge of a program is given. */
+/** The input that the judge of a program gets. */
 import { LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import { type GradedJobsOptions, GradingProblem, specOf } from './graded-jobs.ts';
@@ -15,7 +15,7 @@ const END: JobEnd = {
   isFailure: false,
 };
 
-test('reading the ends of jobs stops once there are more outputs than the judge accepts', {
+test('stops reading results once the outputs are more than the judge accepts', {
   tags: ['Gradings-2c'],
 }, async () => {
   const run = new ProgramRun(0, { tests: TESTS, isChecked: false });

@@ -1,5 +1,5 @@
 /**
- * The jobs of a grading: the input of each, and its end. Expected output of a program is an input that only the service can name.
+ * A grading's jobs: the input of each job, and its end. A program's expected output is an input that only the service can name.
  */
 import { sha256Hex } from '@vouchbox/evidence';
 import type { FoldedResult, GradingText, ProgramVerdict, RequestedSpec, StoredFile } from '@vouchbox/protocol';
@@ -30,27 +30,27 @@ export interface GradedJobsOptions extends ResultOptions {
   readonly blobs: OutputCopies;
 }
 
-/** A grading, and the parts of it that stay in memory. */
+/** A grading's key, and the parts of the grading that stay in memory. */
 export interface GradingParts extends GradingKey {
   readonly common: GradingCommon;
   readonly heads: readonly TestHead[];
   /** The tests that have files of their own; none if verdicts have version 1. */
   readonly withFiles: ReadonlySet<number>;
-  /** By the place of a program, the input that all its tests share. It never changes, and is kept if it is short. */
+  /** The input that all tests of a program share, keyed by the program's place. It never changes, and is kept if it is short. */
   readonly programs: Map<number, StoredProgram>;
-  /** The products of its builds, by their jobs. */
+  /** The products of the grading's builds, keyed by their jobs. */
   readonly products: Map<string, BuiltProduct>;
 }
 
-/** Thrown if a program cannot be graded, for a reason that its caller may know. */
+/** Thrown if a program cannot be graded, for a reason that the caller may know. */
 export class GradingProblem extends Error {}
 
 const PLAIN = { stdin: null, args: [], env: {}, files: [], outputs: [], runtime: null } as const;
 const NO_DEMANDS = { requirements: { minimum_isolation: 'none' }, limits: LIMIT_DEFAULTS } as const;
-/** The largest limits that a job of a large grading needs. */
+/** The largest limits that any job of a large grading needs. */
 const LARGE = { ...LIMIT_DEFAULTS, cpu_seconds: 60, wall_seconds: 120, mem_mb: 1024 };
 
-/** The specification of the job. @throws GradingProblem */
+/** The specification of a grading's job. @throws GradingProblem */
 export async function specOf(
   grading: GradingParts,
   planned: PlannedJob,
@@ -116,7 +116,7 @@ async function judgeSpec(grading: GradingParts, run: ProgramRun, options: Graded
     };
     const said = JSON.stringify(graded);
     bytes += Buffer.byteLength(said);
-    // Reading stops as soon as there is too much for a judge: the outputs of all tests together may not fit into memory.
+    // Reading stops as soon as there is too much for a judge, since the outputs of all tests together may not fit into memory.
     if (bytes > blobBytesMax) throw tooMuch(`more than ${blobBytesMax}`);
     tests.push(said);
   }
@@ -145,8 +145,8 @@ export function inline(path: string, text: string): StoredFile {
 }
 
 /**
- * A secret input: it is stored where no caller can name it. @throws GradingProblem if it is larger than a blob may be: only a
- * judge's input can be so large
+ * Stores a secret input where no caller can name it. Only a judge's input can be too large.
+ * @throws GradingProblem if the input is larger than a blob may be
  */
 export async function held(
   path: string,
@@ -172,7 +172,7 @@ async function* inPieces(content: Buffer): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < content.length; at += pieceBytes) yield content.subarray(at, at + pieceBytes);
 }
 
-/** The longest program that is kept in memory. A longer one is read again for each job that gets it. */
+/** The longest program that is kept in memory. A longer program is read again for each job that gets it. */
 const programCharsMax = 65_536;
 
 export async function programContent(
@@ -188,7 +188,7 @@ export async function programContent(
   return program;
 }
 
-/** At most `limit` tests, from this place on. */
+/** The contents of at most `limit` tests, from this place on. */
 export async function testContents(
   { tenant, grading_id }: GradingKey,
   { from, limit }: { readonly from: number; readonly limit: number },
@@ -232,7 +232,7 @@ export async function resultOf(key: JobKey, options: GradedJobsOptions): Promise
   return JSON.parse(Buffer.concat(pieces).toString()) as FoldedResult;
 }
 
-/** The output of the judge; null if it wrote no verdict. */
+/** The judge's output; null if the judge wrote no verdict. */
 export async function verdictOf(
   key: JobKey,
   receipt_sha256: string,

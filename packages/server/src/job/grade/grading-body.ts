@@ -1,6 +1,6 @@
 /**
  * Turns the parsed body of POST /v1/gradings into the parts that are stored, or refuses it with the JSON pointer of the
- * faulty member. Each program and each test is checked as the submission that will be made of it.
+ * faulty member. Each program and each test is checked in the form of the submission that will be made from it.
  */
 import {
   blobBytesMax,
@@ -34,12 +34,12 @@ import { ServiceError } from '../../ground/service-error.ts';
 import { quoted, refusal } from '../admit/refuse.ts';
 import { type ParsedSubmission, parseSubmission, problemOf } from '../admit/submission.ts';
 
-/** A program as its jobs need it. */
+/** A program in the form that its jobs need. */
 export interface StoredProgram extends Pick<ParsedSubmission, 'language' | 'runtime' | 'env' | 'files'> {
   readonly code: GradingText;
 }
 
-/** The facts of a test that every step needs. */
+/** The facts about a test that every step needs. */
 export interface TestHead {
   readonly name: string;
   readonly points: number;
@@ -47,7 +47,7 @@ export interface TestHead {
   readonly group?: string;
 }
 
-/** The texts of a test. */
+/** A test's texts and files. */
 export interface TestContent extends Pick<ParsedSubmission, 'args' | 'files' | 'env'> {
   readonly checker_args: readonly string[];
   readonly stdin: GradingText | null;
@@ -64,7 +64,7 @@ export interface GradingCommon extends Pick<RequestedSpec, 'limits' | 'requireme
 }
 
 export interface StoredGrader extends StoredProgram, Pick<GraderProgram, 'codes' | 'args'> {
-  /** The limits as they were asked for. */
+  /** The limits as requested. */
   readonly asked?: LimitsInput;
 }
 
@@ -79,12 +79,12 @@ export interface ParsedGrading {
   readonly tests: readonly ParsedTest[];
 }
 
-/** A blob that a grading names, and its maximum size. */
+/** A blob that a grading names, and the blob's maximum size. */
 export interface NamedText {
   readonly sha256: string;
   readonly pointer: string;
   readonly bytesMax: number;
-  /** Whether it is a program's expected output, which is kept from others. */
+  /** Whether the blob is a program's expected output, which others must not see. */
   readonly isHeld: boolean;
 }
 
@@ -130,7 +130,7 @@ export function parseGrading(body: unknown): ParsedGrading {
   return parsed;
 }
 
-/** Checks the variables of each run, those of its program and of its test: together they must fit the limits of one job. */
+/** Checks each run's variables. Those of its program and those of its test must together fit the limits for one job. */
 function checkVariables({ programs, tests }: Pick<ParsedGrading, 'programs' | 'tests'>): void {
   const sizeOf = (env: Readonly<Record<string, string>>) => {
     const words = Object.values(env);
@@ -173,7 +173,7 @@ function refuseNewer(submission: GradingSubmission): void {
   }
 }
 
-/** The plan of a grading. @throws ServiceError `invalid_request` if the grading cannot have a verdict */
+/** A grading's plan. @throws ServiceError `invalid_request` if the grading cannot have a verdict */
 function planOf({ tests, groups, stop, limits }: GradingSubmission): NonNullable<GradingCommon['plan']> {
   const planned = tests.map(({ name, group, points, compare }) => ({ name, group, points, compare }));
   const plan = { ...(groups && { groups }), ...(stop !== undefined && { stop }), ...(limits && { limits }) };
@@ -218,7 +218,7 @@ function specOf(pointer: string, submission: JobSubmission): ParsedSubmission {
   }
 }
 
-/** Does work that may refuse a part of the body, and makes such a refusal point into that part. */
+/** Does work that may refuse a part of the body, and makes a refusal point into that part. */
 export async function inPart<Answer>(pointer: string, work: () => Promise<Answer>): Promise<Answer> {
   try {
     return await work();
@@ -227,13 +227,13 @@ export async function inPart<Answer>(pointer: string, work: () => Promise<Answer
   }
 }
 
-/** The refusal of a part of the body, pointing into that part. */
+/** A refusal of a part of the body, changed so that it points into that part. */
 export function pointing(pointer: string, error: unknown): unknown {
   if (!(error instanceof ServiceError) || !/^(\/|the body)/.test(error.message) || pointer === '') return error;
   return new ServiceError(error.code, `${pointer}${error.message.replace(/^the body/, '')}`);
 }
 
-/** The members, in which `other` replaces each program of the grader. `pointer` is the program's place in the body. */
+/** The members, with each grader's program replaced by what `other` returns. `pointer` is the program's place in the body. */
 export function withGraders<Grader>(
   { checker, interactor, validators, ...common }: GradingCommon,
   other: (grader: StoredGrader, pointer: string) => Grader,
@@ -246,14 +246,14 @@ export function withGraders<Grader>(
   };
 }
 
-/** The programs of the grader. */
+/** The grader's programs. */
 export function gradersOf(common: GradingCommon) {
   const graders: { readonly pointer: string; readonly grader: StoredGrader }[] = [];
   withGraders(common, (grader, pointer) => graders.push({ pointer, grader }));
   return graders;
 }
 
-/** The uploads that a grading names instead of texts, and their bounds. */
+/** The uploads that a grading names in place of texts, and their maximum sizes. */
 export function namedTexts({ common, programs, tests }: ParsedGrading): NamedText[] {
   const text = (said: GradingText | null, pointer: string, bytesMax: number, isHeld = false): NamedText[] =>
     said === null || typeof said === 'string' ? [] : [{ sha256: digestIn(said.blob), pointer, bytesMax, isHeld }];
@@ -274,7 +274,7 @@ export function digestIn(blob: string): string {
   return blob.slice('sha256:'.length);
 }
 
-/** @throws ServiceError `payload_too_large` if no judge can get all expected outputs. A judge of version 2 gets their digests. */
+/** A judge of version 2 gets digests. @throws ServiceError `payload_too_large` if a judge cannot get all expected outputs */
 export function checkExpected({ common, tests }: ParsedGrading, sizes: ReadonlyMap<string, number>): void {
   if (common.plan !== undefined) return;
   const bytes = tests.reduce((sum, { content: { expected } }) => {

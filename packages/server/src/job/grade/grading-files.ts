@@ -1,6 +1,6 @@
 /**
- * The files that programs and tests of a grading name: uploads, and outputs of jobs that have ended. Each is looked up once,
- * when the grading is accepted, and kept until the grading has ended.
+ * The files that a grading's programs and tests name: uploads, and outputs from jobs that have ended. Each file is looked up
+ * once, when the grading is accepted, and is kept until the grading has ended.
  */
 import { filesMax, pathsProblem, type StoredFile, type SubmittedFile } from '@vouchbox/protocol';
 import { CHECKED_FILES, isCompiled } from '@vouchbox/protocol/grading-steps';
@@ -23,15 +23,15 @@ export interface FilesOptions extends CopyOptions {
   readonly store: CopyOptions['store'] & Pick<Store, 'inputs'>;
 }
 
-/** A grading with the files that its jobs get, and the names under which the blobs of these files are found. */
+/** A grading with the files that its jobs get, and the names under which the blobs of those files are found. */
 export interface WithFiles {
   readonly parsed: ParsedGrading;
   readonly names: readonly string[];
 }
 
 /**
- * @throws ServiceError `insufficient_scope`, `blob_unavailable`, `input_unavailable`, `payload_too_large`; `invalid_request`
- * where a job would have two files of one path
+ * @throws ServiceError `insufficient_scope`, `blob_unavailable`, `input_unavailable`, `payload_too_large`; `invalid_request` if
+ * a job would have two files with the same path
  */
 export async function withFiles(caller: Caller, parsed: ParsedGrading, options: FilesOptions): Promise<WithFiles> {
   checkPaths(parsed);
@@ -61,8 +61,8 @@ export async function withFiles(caller: Caller, parsed: ParsedGrading, options: 
 }
 
 /**
- * Checks the paths of the files of each run: those of its program and of its test. A checker or an interactor also has files for
- * judging, and its built product beside them.
+ * Checks the paths of each run's files, which come from its program and its test. A checker or an interactor also has files for
+ * judging and, beside them, its built product.
  */
 function checkPaths({ common, programs, tests }: ParsedGrading): void {
   const isBuilt = (program: StoredProgram) => common.plan !== undefined && isCompiled(program);

@@ -1,4 +1,4 @@
-/** The plan of a grading whose verdicts have version 2, in the form that the steps of the contract take. */
+/** The plan for a grading whose verdicts have version 2, in the form that the contract's steps accept. */
 import type { GradingText } from '@vouchbox/protocol';
 import type { GraderProgram, GradingPlan, PlannedTest, PlanText } from '@vouchbox/protocol/grading-steps';
 import { heldNameOf } from '../../store/blobs/blobs-named.ts';
@@ -13,16 +13,16 @@ import {
   withGraders,
 } from './grading-body.ts';
 
-/** Tests that are read together. */
+/** How many tests are read together. */
 const testsAtOnce = 32;
 
 export interface Planned {
   readonly plan: GradingPlan;
-  /** The tests that have files of their own. A test's files are read for the job that gets them. */
+  /** The tests that have files of their own. These files are read only for the job that gets them. */
   readonly withFiles: ReadonlySet<number>;
 }
 
-/** The plan of a grading; null if its verdicts have version 1. The plan names programs of the grader by their pointers. */
+/** A grading's plan; null if its verdicts have version 1. The plan names the grader's programs by their pointers. */
 export async function planOf(
   { tenant, grading_id, common, heads }: GradingWork,
   options: GradedJobsOptions,
@@ -55,7 +55,7 @@ export async function planOf(
   return { plan: { ...plan, tests, requirements, checker: checker ?? undefined, interactor, validators }, withFiles };
 }
 
-/** A grader's program. In place of its code it has the program's pointer: the code is read when a job needs it. */
+/** A grader's program. Its `code` is the program's pointer, because the code is read only when a job needs it. */
 function graderOf({ language, codes, args, asked }: StoredGrader, pointer: string): GraderProgram {
   return { language, code: pointer, codes, args, limits: asked };
 }

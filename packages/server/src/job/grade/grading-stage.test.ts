@@ -1,4 +1,4 @@
-/** A grading whose steps fail: it goes on, or says why it ended. */
+/** A grading whose steps fail either continues or says why it ended. */
 
 import { sha256Hex } from '@vouchbox/evidence';
 import { LIMIT_CEILINGS } from '@vouchbox/protocol';
@@ -18,7 +18,7 @@ const log = createLog('silent');
 const BODY = { programs: [{ language: 'bash', code: 'true' }], tests: [{ name: 'a' }, { name: 'b' }] };
 const VERDICT = JSON.stringify({ accepted: true, points: 2, points_max: 2 });
 
-/** A stage over the rig, in whose cells all programs succeed at once. `verdicts` says whether judges leave a verdict. */
+/** A stage over the rig. All programs in its cells succeed at once. `verdicts` says whether judges leave a verdict. */
 function stageOf(
   rig: JobRig,
   { verdicts }: { readonly verdicts: boolean },
@@ -76,7 +76,7 @@ const ended = async (gradings: Gradings, grading_id: string) =>
 const submitted = async (gradings: Gradings): Promise<string> =>
   (await gradings.submit(acme, { body: BODY, idempotencyKey: null })).answer.grading_id;
 
-/** Each of these calls fails once, as when the store cannot write for a moment. */
+/** Makes each of these calls fail once, as if the store could not write for a moment. */
 function failingOnce(real: Store, ...names: (keyof Store)[]): Partial<Store> {
   const left = new Set(names);
   const faults = names.map((name) => {
@@ -123,7 +123,7 @@ test('a grading completes even if every call to the store fails once', { tags: [
   ]);
 });
 
-test('a judge without a verdict runs again, and at last the program of the grading fails with the reason', async () => {
+test('a judge that leaves no verdict runs again, and in the end the graded program fails with the reason', async () => {
   await using rig = await JobRig.open();
   const { stage, gradings } = stageOf(rig, { verdicts: false });
   await using _stage = stage;

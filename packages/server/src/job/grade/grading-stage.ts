@@ -1,7 +1,7 @@
 /**
- * Makes jobs from the rows of gradings as slots become free, and follows each job to its end. Its whole state is in the
- * store, so it continues from the rows after a restart or on another node. A tenant has at most as many queued and
- * running jobs of gradings as there are slots; its gradings take turns, and the queue decides between tenants.
+ * Makes jobs from the rows of gradings as slots become free, and follows each job to its end. The whole state is in the
+ * store, so the work continues from the rows after a restart or on another node. A tenant never has more queued and
+ * running jobs from gradings than there are slots. Its gradings take turns; the queue decides between tenants.
  */
 import type { ProgramState } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
@@ -34,18 +34,18 @@ export interface GradingStageOptions
   readonly history: History;
   readonly dispatcher: Pick<Dispatching, 'admit' | 'stop'>;
   readonly nudges: Nudges;
-  /** Only the nudges of this process. */
+  /** Only this process's own nudges. */
   readonly ownNudges: Nudges;
   readonly log: Log;
   /** How many jobs run at once, on all nodes. */
   readonly slots: () => number;
-  /** Whether this node is the one that makes the jobs of gradings. */
+  /** Whether it is this node that makes the jobs of gradings. */
   readonly isOurTurn: () => boolean;
 }
 
 /** How often this node looks for gradings that other nodes may have accepted. */
 const lookMilliseconds = 5000;
-/** How long it waits after a failure of the store. */
+/** How long this node waits after a failure of the store. */
 const failedMilliseconds = 1000;
 /** The most gradings in memory: `gradingsOfTenantMax` of one tenant, `gradingsMax` of all tenants together. */
 const gradingsOfTenantMax = 8;
@@ -79,7 +79,7 @@ export class GradingStage implements AsyncDisposable {
 
   async #lookWhenNudged(signal: AbortSignal): Promise<void> {
     const { nudges, ownNudges, store, isOurTurn, log } = this.#options;
-    // Messages of other nodes arrive among the nudges of this process.
+    // Messages from other nodes arrive together with this process's own nudges.
     using nudge = ownNudges.next('gradings', signal);
     try {
       if (isOurTurn()) await this.#look();
@@ -92,7 +92,7 @@ export class GradingStage implements AsyncDisposable {
     await (store.fleet ? within(nudge.arrived, lookMilliseconds, undefined) : nudge.arrived);
   }
 
-  /** Takes in the gradings that came or were cancelled since the last look, and makes jobs. */
+  /** Reads the gradings that arrived or were cancelled since the last look, and makes jobs. */
   async #look(): Promise<void> {
     const { store } = this.#options;
     const running = await store.runningGradings();
@@ -122,7 +122,7 @@ export class GradingStage implements AsyncDisposable {
     return work;
   }
 
-  /** Makes and follows jobs, and takes gradings in turn, until slots or rows are used up. */
+  /** Makes and follows jobs, with gradings taking turns, until slots or rows are used up. */
   #plan(): void {
     if (this.#stopping.signal.aborted || !this.#options.isOurTurn()) return;
     const idle = new Set<GradingWork>();
@@ -150,7 +150,7 @@ export class GradingStage implements AsyncDisposable {
     return first ?? null;
   }
 
-  /** Follows a job. If the store does not accept a change now, the grading is forgotten, and later begun again from the store. */
+  /** Follows a job. If the store does not accept a change now, forgets the grading; later it is begun again from the store. */
   async #followOrForget(work: GradingWork, next: NextJob): Promise<void> {
     const { log, ownNudges } = this.#options;
     const { signal } = this.#stopping;
@@ -252,7 +252,7 @@ export class GradingStage implements AsyncDisposable {
     };
   }
 
-  /** Stores the end of a job. The next job is made meanwhile, and stored after this end, so that no slot waits for a disk. */
+  /** Stores a job's end. Meanwhile the next job is made; it is stored after this end. So no slot waits for the disk. */
   async #endJob(work: GradingWork, planned: PlannedJob, job: GradedEnd): Promise<void> {
     const { store, nudges } = this.#options;
     const stored = this.#persistently(() => store.endGradedJob(job));
@@ -270,7 +270,7 @@ export class GradingStage implements AsyncDisposable {
     return this.#persistently(() => verdictOf(key, end.receipt_sha256, this.#options));
   }
 
-  /** Ends a program that cannot be graded, with the reason. The other programs continue. */
+  /** Ends a program that cannot be graded, and states the reason. The other programs continue. */
   async #fail(work: GradingWork, program: number, error: unknown): Promise<void> {
     const { log } = this.#options;
     const isKnown = isFinal(error);
@@ -308,7 +308,7 @@ export class GradingStage implements AsyncDisposable {
     ownNudges.send('gradings');
   }
 
-  /** Ends a grading that is due to end, once none of its jobs is in progress. */
+  /** Ends a grading whose end was requested, once none of its jobs is in progress. */
   async #settle(work: GradingWork): Promise<void> {
     if (!work.isCancelled || work.underWay.size > 0 || this.#stopping.signal.aborted) return;
     for (const program of [...work.waiting]) {
@@ -332,7 +332,7 @@ export class GradingStage implements AsyncDisposable {
   }
 }
 
-/** Whether an error is a refusal, which is an answer and not a failure. */
+/** Whether an error is a refusal: an answer, not a failure. */
 function isFinal(error: unknown): error is Error {
   return error instanceof ServiceError || error instanceof GradingProblem || error instanceof NoRoom;
 }

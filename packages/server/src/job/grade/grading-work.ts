@@ -1,4 +1,4 @@
-/** One grading while the service works on it: the begun programs, and its jobs in progress. */
+/** One grading while the service works on it, with the programs that have begun and the jobs in progress. */
 
 import type { BuiltProduct } from '../../store/jobs/builds.ts';
 import type { GradingWork as StoredWork } from '../../store/records/gradings.ts';
@@ -8,17 +8,17 @@ import type { Planned } from './grading-plan.ts';
 import { PlanRun } from './plan-run.ts';
 import { type PlannedJob, ProgramRun } from './program-run.ts';
 
-/** A job that is to be made, or was made before and is to be followed. */
+/** A job that must be made, or that exists already and must be followed. */
 export interface NextJob {
   readonly run: ProgramRun | PlanRun;
   readonly planned: PlannedJob;
-  /** Null if it is still to be made. */
+  /** Null if the job must still be made. */
   readonly job_id: string | null;
 }
 
-/** How many programs of one grading are tested at a time. A later one begins once an earlier one has no job to make. */
+/** How many programs of one grading are tested at a time. The next begins once an earlier one has no more jobs to make. */
 const programsAtOnce = 8;
-/** The same for programs with a plan. It is fewer, because the steps of a plan keep the outputs of their tests. */
+/** The same for programs with a plan. They are fewer, because a plan's steps keep the outputs of its tests. */
 const plansAtOnce = 2;
 
 export class GradingWork implements GradingParts {
@@ -30,15 +30,15 @@ export class GradingWork implements GradingParts {
   readonly withFiles: ReadonlySet<number>;
   readonly programs = new Map<number, StoredProgram>();
   readonly products = new Map<string, BuiltProduct>();
-  /** Whether the end of the grading was requested. */
+  /** Whether somebody requested that the grading end. */
   isCancelled: boolean;
   /** Jobs that are being made or followed, with their ids once they have one. */
   readonly underWay = new Map<PlannedJob, string | null>();
-  /** Jobs whose ends are known and being stored: the next jobs may be made meanwhile. */
+  /** Jobs whose ends are known and being stored. The next jobs may be made meanwhile. */
   readonly storing = new Set<PlannedJob>();
-  /** The names of the contents held for the judge of a program. */
+  /** The names of the contents that are held for each program's judge. */
   readonly held = new Map<number, readonly string[]>();
-  /** The number of the grading's last turn, which grows with each job that the grading gets. */
+  /** The number of the grading's last turn. It grows with each job that the grading gets. */
   lastTurn = 0;
   readonly #waiting: number[];
   readonly #begun = new Map<number, ProgramRun | PlanRun>();
@@ -65,7 +65,7 @@ export class GradingWork implements GradingParts {
     for (const program of new Set(this.#jobs.map((job) => job.program))) this.#begin(program);
   }
 
-  /** The next job to make or to follow; null if there is none now. */
+  /** The next job to make or to follow; null if there is none at present. */
   next(): NextJob | null {
     const made = this.#made.shift();
     if (made !== undefined) return made;
@@ -111,7 +111,7 @@ export class GradingWork implements GradingParts {
     const jobs = this.#jobs.filter((job) => job.program === program);
     for (const { name, job_id } of jobs) {
       const attempts = jobs.filter((job) => job.name === name);
-      // Only the last attempt counts: the others ended as failures of the service.
+      // Only the last attempt counts, because the service failed at all others.
       const last = attempts.at(-1);
       if (last === undefined || last.job_id !== job_id) continue;
       const planned = run.again(name, last.attempt);

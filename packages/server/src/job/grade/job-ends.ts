@@ -1,4 +1,4 @@
-/** The ends of gradings' jobs, in the detail that gradings need. */
+/** How the jobs of gradings end, in the detail that gradings need. */
 import type { Receipt } from '@vouchbox/protocol';
 import { compilerProblem } from '@vouchbox/protocol/grading';
 import type { JobKey } from '../../store/records/rows.ts';
@@ -6,7 +6,7 @@ import { type GradedJobsOptions, resultOf } from './graded-jobs.ts';
 import type { JobEnd } from './program-run.ts';
 import { stepEnd } from './step-jobs.ts';
 
-/** Reasons for an end that say nothing about the program: the service could not run it, or stopped. */
+/** Reasons for an end that say nothing about the program, because the service could not run it or was stopped. */
 const FAILURES = new Set([
   'bootstrap_failed',
   'runtime_failed',
@@ -17,7 +17,7 @@ const FAILURES = new Set([
 /** How a program itself can end. */
 const ENDS = new Set(['exited', 'signaled', 'wall_limit', 'cpu_limit', 'memory_limit', 'compile_failed']);
 
-/** How a job ended; null if it has not ended. A job that no longer exists counts as one that the service failed to run. */
+/** How a job ended; null if it has not ended. If the job no longer exists, the service counts as having failed to run it. */
 export async function endOf(
   key: JobKey,
   options: GradedJobsOptions & { readonly hasSteps: boolean },
@@ -41,7 +41,7 @@ export async function endOf(
     terminal_reason: isJudgeable ? terminal_reason : null,
     exit_code,
     truncated: receipt.executor_output?.stdout.executor_truncated ?? ended.truncated,
-    // If the service failed to run either job of a pair, both are made again: an interactor may outlive its program.
+    // If the service failed to run one job of a pair, both are made again, because an interactor may outlive its program.
     isFailure: [reason, step?.peer?.terminal_reason ?? ''].some((one) => FAILURES.has(one)),
   };
 }

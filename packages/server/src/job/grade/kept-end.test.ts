@@ -1,4 +1,4 @@
-/** The kept part of a job's end is small, and the steps judge it like the whole end. */
+/** The part of a job's end that is kept is small, and the steps judge it like the whole end. */
 import {
   CHECKED_FILES,
   checkRecord,
@@ -43,7 +43,7 @@ const MANY: Partial<JobEnd> = {
 };
 const FAILED = { terminal_reason: 'compile_failed', exit_code: 1 };
 
-describe('the shortened end of a job is judged like the whole end, for', () => {
+describe('the shortened end of a job is judged like the whole end for', () => {
   test.each<[string, Partial<JobEnd>]>([
     ['short texts', { stdout: 'out', stderr: 'points 3' }],
     ['a long output', { stdout: long }],
@@ -73,7 +73,7 @@ describe('the shortened end of a job is judged like the whole end, for', () => {
   });
 });
 
-test('a checking job gets a long output by its path in the job that made it', () => {
+test('a checking job gets a long output as a path in the job that made the output', () => {
   const { job_id } = END;
   const program = { language: 'python', code: 'program' };
   const tests = Array.from({ length: TESTS }, (_, at) => ({ name: `${at}`, expected: { text: 'x' } }));

@@ -1,4 +1,4 @@
-/** The next jobs of a program with a plan. They are right although some ends of jobs cause no look at the tests. */
+/** The next jobs of a program with a plan are right, even if some jobs end without a look at the tests. */
 import type { GradingPlan, JobEnd as StepEnd } from '@vouchbox/protocol/grading-steps';
 import { expect, test } from 'vitest';
 import { PlanRun, type StepJob } from './plan-run.ts';
@@ -53,7 +53,7 @@ test('checkers and repeated tests run after the tests that were already planned'
   expect(names(run)).toEqual(['test 3', 'check 1', 'test 2 again']);
 });
 
-test('a job that failed because of the service is made again, after the jobs that were already planned', () => {
+test('a job that the service failed to run is made again, after the jobs that were already planned', () => {
   const run = begin({ tests: three });
   const first = next(run);
   expect(run.ended(first, { ...endOf({ terminal_reason: 'server_restarted' }), isFailure: true })).toBe(false);

@@ -1,6 +1,6 @@
 /**
- * A machine like `ProgramRun` for a program of a grading with a verdict of version 2: the contract's steps, which know of
- * builds, validators and groups, say which jobs come next.
+ * A machine like `ProgramRun`, for a program whose verdict has version 2. The contract's steps know about builds, validators
+ * and groups, and say which jobs come next.
  */
 import {
   asksWords,
@@ -14,15 +14,15 @@ import {
 import { keptEnd } from './kept-end.ts';
 import { attemptsMax, type JobEnd, type PlannedJob } from './program-run.ts';
 
-/** A job of the steps. Its input is known unless it was made before a restart. */
+/** A job that the steps plan. Its input is known unless the job was made before a restart. */
 export interface StepJob extends PlannedJob {
   readonly step: Step | null;
 }
 
-/** The word that stands in a plan for the text of the program, which is read only when it is needed. */
+/** The word that stands for the program's text in a plan. The text is read only when it is needed. */
 export const PROGRAM = 'program';
 
-/** The features of this version for gradings: programs are built once, and outputs come back whole. */
+/** What this version can do for gradings: build each program once, and return whole outputs. */
 const ABILITIES = { large_outputs: true, build: true };
 
 export class PlanRun {
@@ -32,11 +32,11 @@ export class PlanRun {
   readonly #ends = new Map<string, StepEnd>();
   readonly #attempts = new Map<string, number>();
   readonly #made = new Set<string>();
-  /** The due jobs that are not made yet, as of the last look. */
+  /** The jobs that were due at the last look and are not made yet. */
   #due: Step[] = [];
-  /** Whether a job has ended since the last look, which is then out of date. */
+  /** Whether the last look is out of date, because a job has ended since. */
   #isOld = true;
-  /** Whether the end of one test may decide that another is not run. */
+  /** Whether one test's end may decide that another test is not run. */
   readonly #mayDrop: boolean;
 
   constructor(program: number, { plan, language }: { readonly plan: GradingPlan; readonly language: string }) {
@@ -46,7 +46,7 @@ export class PlanRun {
     this.#mayDrop = asksWords(groupsOf(plan));
   }
 
-  /** As `ProgramRun.next`. A look visits all tests, so it waits until no job is due, unless an end may drop one. */
+  /** Like `ProgramRun.next`. A look visits all tests, so it is put off until no job is due, unless an end may drop a test. */
   next(): StepJob | null {
     if (this.#isOld && (this.#mayDrop || this.#due.length === 0)) this.#due = this.#look();
     const step = this.#due.shift();
@@ -55,7 +55,7 @@ export class PlanRun {
     return { ...this.#jobOf(step.name, step.test), step };
   }
 
-  /** As `ProgramRun.again`. */
+  /** Like `ProgramRun.again`. */
   again(name: string, attempt: number): StepJob | null {
     this.#attempts.set(name, attempt);
     this.#made.add(name);
@@ -63,7 +63,7 @@ export class PlanRun {
     return { ...this.#jobOf(name, place === undefined ? null : Number(place) - 1), step: null };
   }
 
-  /** As `ProgramRun.ended`. */
+  /** Like `ProgramRun.ended`. */
   ended({ name, attempt }: PlannedJob, { isFailure, step }: JobEnd): boolean {
     if ((this.#attempts.get(name) ?? 1) !== attempt) return false;
     this.#isOld = true;

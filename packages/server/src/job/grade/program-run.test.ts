@@ -30,7 +30,7 @@ test('the judge runs once every test has ended', () => {
   expect(names(run)).toEqual(['judge/1']);
 });
 
-test('a checker runs, before the judge, for each test that ended without an error', () => {
+test('before the judge, a checker runs for each test that ended without an error', () => {
   const run = begin(3, true);
   const [well, badly, cut] = [next(run), next(run), next(run)];
   run.ended(well, WELL);
@@ -43,7 +43,7 @@ test('a checker runs, before the judge, for each test that ended without an erro
   expect(run.ends().map(({ check: of }) => of?.job_id ?? null)).toEqual(['job_2', null, null]);
 });
 
-test('a job that failed because of the service is made at most three times, and then counts as failed', () => {
+test('a job that the service fails to run is made at most three times, and then counts as failed', () => {
   const run = begin(1);
   for (const attempt of [1, 2, 3]) {
     const job = next(run);

@@ -1,40 +1,40 @@
 /**
- * Which jobs a program of a grading needs next, after those that have ended: each test, then its checker if the program ended
- * well, then the judge. This machine knows neither the store nor time, so after a restart its earlier work is reported to it.
+ * Which jobs a graded program needs next, given the jobs that have ended: each test, then its checker if the program ended
+ * well, then the judge. This machine knows neither the store nor time, so after a restart it must be told its earlier jobs.
  */
 
 import type { JobEnd as StepEnd } from '@vouchbox/protocol/grading-steps';
 
-/** A job's role for its program. In a plan, a build and a validation are a `check` too, because neither runs a test. */
+/** A job's role for its program. In a plan, builds and validations are also called `check`, because they run no test. */
 export type Purpose = 'test' | 'check' | 'judge';
 
-/** A job that is to be made. */
+/** A job to be made. */
 export interface PlannedJob {
   readonly program: number;
   /** Unique among the jobs of the program. */
   readonly name: string;
   readonly attempt: number;
   readonly purpose: Purpose;
-  /** The place of its test; null for the judge. */
+  /** The place of the job's test; null for the judge. */
   readonly test: number | null;
 }
 
-/** The end of a job, in the detail that its grading needs. */
+/** A job's end, in the detail that its grading needs. */
 export interface JobEnd {
   readonly job_id: string;
   readonly receipt_sha256: string;
   readonly code_sha256: string | null;
   readonly terminal_reason: string | null;
   readonly exit_code: number | null;
-  /** Whether some of its standard output is unknown. */
+  /** Whether part of the job's standard output is unknown. */
   readonly truncated: boolean;
-  /** Whether the service failed to run the job, so that its end says nothing of the program. The job is then made again. */
+  /** Whether the service failed to run the job. The end then says nothing about the program, and the job is made again. */
   readonly isFailure: boolean;
   /** The same end in the form that steps take, if the grading has steps. */
   readonly step?: StepEnd;
 }
 
-/** How often one job is made, at most. */
+/** How often the same job is made, at most. */
 export const attemptsMax = 3;
 
 interface Step {
@@ -57,7 +57,7 @@ export class ProgramRun {
     this.#isChecked = isChecked;
   }
 
-  /** The next job that can be made now, which counts as made from here on; null if all wait for others. */
+  /** The next job that can be made now; from here on it counts as made. Null if all jobs wait for others. */
   next(): PlannedJob | null {
     let isReady = true;
     for (const [test, steps] of this.#tests.entries()) {
@@ -68,7 +68,7 @@ export class ProgramRun {
     return isReady && this.#judge.state === 'open' ? this.#make('judge', null) : null;
   }
 
-  /** A job that was made before, by its name; null if this program has no such job. */
+  /** Finds by its name a job that was made before; null if this program has no such job. */
   again(name: string, attempt: number): PlannedJob | null {
     const [purpose, place] = name.split(' ') as [Purpose, string | undefined];
     const test = place === undefined ? null : Number(place);
@@ -78,7 +78,7 @@ export class ProgramRun {
     return this.#make(purpose, test);
   }
 
-  /** Takes the end of a job. Returns false if the job is to be made once more. */
+  /** Takes a job's end. Returns false if the job must be made once more. */
   ended({ purpose, test, attempt }: PlannedJob, end: JobEnd): boolean {
     const step = this.#stepOf(purpose, test);
     if (step === undefined || step.attempt !== attempt) return false;
@@ -89,7 +89,7 @@ export class ProgramRun {
     return isFinal;
   }
 
-  /** How each test and its checker ended, once all have. */
+  /** How each test and its checker ended. Call this once all have ended. */
   ends(): readonly { readonly test: JobEnd; readonly check: JobEnd | null }[] {
     return this.#tests.map(({ test, check }, at) => {
       if (test.end === null) throw new Error('a test of the program has not ended');

@@ -52,7 +52,7 @@ export async function gradingEvents(
   );
 }
 
-/** One page, newest first. Rejects as `decodeCursor` throws. */
+/** One page, newest first. Rejects with what `decodeCursor` throws. */
 export async function listGradings(
   tenant: string,
   { limit, cursor }: FilledQueryOf<'listGradings'>,
@@ -60,7 +60,7 @@ export async function listGradings(
 ): Promise<GradingList> {
   const place = cursor === undefined ? null : decodeCursor(tenant, cursor);
   const before = place && { created_at: place.created_at, grading_id: place.job_id };
-  // One more than requested shows whether there is a next page.
+  // One row more than requested shows whether there is a next page.
   const rows = await store.gradings({ tenant, limit: limit + 1, before });
   const last = rows.length > limit ? rows[limit - 1] : undefined;
   const next_cursor =
@@ -68,7 +68,7 @@ export async function listGradings(
   return { items: rows.slice(0, limit).map(itemOf), next_cursor };
 }
 
-/** Asks for the end of a grading, which comes later. @throws ServiceError `grading_not_found` */
+/** Requests that a grading end. It ends later. @throws ServiceError `grading_not_found` */
 export async function cancelGrading(key: GradingKey, options: ReadGradingOptions): Promise<GradingCancellation> {
   const kind = await options.store.requestGradingCancel(key);
   if (kind === 'not_found') throw gradingNotFound();

@@ -1,4 +1,4 @@
-/** The jobs that a grading's steps plan: the input of each, and its end in the words of the steps. */
+/** The jobs that a grading's steps plan: the input of each job, and its end in the words that the steps use. */
 import type {
   JobSubmission,
   OutputName,
@@ -36,17 +36,17 @@ import { gradersOf, type StoredProgram } from './grading-body.ts';
 import { PROGRAM, type StepJob } from './plan-run.ts';
 
 export interface StepOptions extends GradedJobsOptions {
-  /** The bytes that all blobs of a tenant may have together. */
+  /** The most bytes that all blobs of a tenant may have together. */
   readonly blobBytesMax: number;
 }
 
-/** The specification of a job, and of the program that the job's program talks to, if there is one. */
+/** The specification of a job, and that of the program that the job's program talks to, if there is one. */
 export interface StepSpecs {
   readonly spec: RequestedSpec;
   readonly interactor?: RequestedSpec;
 }
 
-/** The specification of the job. @throws GradingProblem */
+/** The specification of a planned job. @throws GradingProblem */
 export async function stepSpecs(
   grading: GradingParts,
   { program, step, test }: StepJob,
@@ -65,7 +65,7 @@ export async function stepSpecs(
 interface Given {
   readonly program: number;
   readonly submission: PlannedSubmission;
-  /** The files that belong to the test. */
+  /** The test's own files. */
   readonly own: readonly SubmittedFile[];
 }
 
@@ -94,7 +94,7 @@ async function specOf(
   };
 }
 
-/** The product of the program's build. @throws GradingProblem if it does not exist any more */
+/** The product of the program's build. @throws GradingProblem if the product no longer exists */
 async function startedOf(
   { tenant, products }: GradingParts,
   { product: { job_id }, language, runtime, code }: ParsedProgram & { readonly product: Product },
@@ -106,7 +106,7 @@ async function startedOf(
   return built;
 }
 
-/** The submission without the parts that come from the store, so that its other members get their defaults. */
+/** Checks the submission without the parts that come from the store, so that the other members get their defaults. */
 function checked(
   { large_outputs: large, ...submission }: PlannedSubmission,
   stored: StoredProgram | null,
@@ -114,13 +114,13 @@ function checked(
 ): JobSubmission {
   const { language, runtime, args, env, limits, requirements, outputs, build, product } = submission;
   const members = { language, code: ' ', runtime: stored?.runtime ?? runtime, limits, requirements };
-  // An output larger than the bound on all blobs of the tenant would never find room.
+  // An output larger than the bound for all the tenant's blobs would never find room.
   const whole = large && { large_outputs: { ...large, max_bytes: Math.min(large.max_bytes, blobBytesMax) } };
   const ofRun = { args, env: { ...stored?.env, ...env }, outputs, product, ...whole };
   return JSON.parse(JSON.stringify({ ...members, ...(build === undefined ? ofRun : { build }) })) as JobSubmission;
 }
 
-/** The stored program that a plan's code stands for; null if the plan has the code itself. */
+/** The stored program that the code in a plan stands for; null if the plan contains the code itself. */
 async function storedOf(
   grading: GradingParts,
   { program, code }: { readonly program: number; readonly code: string },
@@ -158,7 +158,7 @@ async function stdinOf(
   return 'text' in output ? { stdin: output.text } : { stdin: null, named_stdin: output };
 }
 
-/** The output of a job: its text, or its digest if the job's events lack a byte of it. */
+/** A job's output: the text, or the digest if the job's events do not have the whole text. */
 async function outputOf(
   { tenant }: GradingParts,
   from: OutputName,
@@ -170,7 +170,7 @@ async function outputOf(
   return { from, blob: kept.blob };
 }
 
-/** How a job ended, in the words of the steps. For a pair, this also waits for the end of the other job, which comes soon. */
+/** How a job ended, in the words that the steps use. For a pair, this also waits for the other job's end, which comes soon. */
 export async function stepEnd(key: JobKey, ended: GradedJobEnd, options: GradedJobsOptions): Promise<StepEnd> {
   const { terminal_reason, exit_code, truncated } = ended;
   const { stdout, stderr, violations, artifacts } = await resultOf(key, options);

@@ -1,4 +1,4 @@
-/** Turns a request into a grading, which is on disk before the client is answered, or into a refusal that stores nothing. */
+/** Stores a request as a grading, on disk before the client is answered, or refuses it and stores nothing. */
 import { type GradingAnswer, gradingPath } from '@vouchbox/protocol';
 import type { Caller } from '../../ground/caller.ts';
 import { ServiceError } from '../../ground/service-error.ts';
@@ -30,9 +30,9 @@ export interface SubmittedGrading {
 }
 
 /**
- * @throws ServiceError as `parseGrading` does; `idempotency_key_reused`, `blob_unavailable`,
- * `insufficient_storage`, `worker_unavailable`, `queue_full`, `tenant_capacity_exhausted`, `shutting_down`; as `fitOf` does if no
- * node can run a program; `unauthorized` if the authority ended meanwhile
+ * @throws ServiceError as `parseGrading` does; as `fitOf` does if no node can run a program; `idempotency_key_reused`,
+ * `blob_unavailable`, `insufficient_storage`, `worker_unavailable`, `queue_full`, `tenant_capacity_exhausted`, `shutting_down`;
+ * `unauthorized` if the authority ended meanwhile
  */
 export async function submitGrading(
   caller: Caller,
@@ -88,7 +88,7 @@ interface Upload extends StoredBlobRow {
   readonly sha256: string;
 }
 
-/** The uploads that the grading names, each once. Their sizes are compared with their bounds. */
+/** The uploads that the grading names, each listed once. Each size is compared with its bound. */
 async function checkedBlobs(
   tenant: string,
   parsed: ParsedGrading,
@@ -114,7 +114,7 @@ async function checkedBlobs(
   };
 }
 
-/** Copies an upload to where no caller can name it. */
+/** Copies an upload to a place where no caller can name it. */
 async function holdText(
   tenant: string,
   { sha256, ...upload }: Upload,
@@ -124,7 +124,7 @@ async function holdText(
   await blobs.hold(tenant, { sha256, bytesMax: upload.size_bytes, chunks });
 }
 
-/** Checks for each program, for each program of the grader and for the judge that some node can run it. */
+/** Checks that some node can run each program, each of the grader's programs, and the judge. */
 function checkFit({ common, programs }: ParsedGrading, options: SubmitGradingOptions): void {
   const { limits, requirements, interactor } = common;
   const all = [
@@ -141,7 +141,7 @@ function checkFit({ common, programs }: ParsedGrading, options: SubmitGradingOpt
     try {
       withFittingLimits({ program: { language, runtime, ...shared }, interactor: null }, options);
     } catch (error) {
-      // The requirements belong to the whole grading, so a refusal of them points into no program.
+      // The requirements belong to the whole grading, so a refusal because of them does not point into a program.
       throw error instanceof ServiceError && error.code === 'runtime_unavailable' ? pointing(pointer, error) : error;
     }
   }
@@ -167,7 +167,7 @@ function submitted(admitted: GradingAdmitted): SubmittedGrading {
   }
 }
 
-/** The answer to every request with one key. A later status is not in it: only readers of the grading may learn it. */
+/** The answer to every request with the same key. It shows no later status: only readers of the grading may learn that. */
 function answerOf({ grading_id, created_at }: AcceptedGrading): GradingAnswer {
   return {
     grading_id,

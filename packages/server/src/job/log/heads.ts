@@ -1,4 +1,4 @@
-/** Signs the heads of the log in both of their forms, and the statement that opens it. docs/decisions/0064. */
+/** Signs the log's heads in both of their forms, and the statement that opens the log. docs/decisions/0064. */
 import { sign } from 'node:crypto';
 import {
   canonicalJson,
@@ -24,14 +24,14 @@ import type { LogKey } from '../sign/keys/log-key.ts';
 
 export const OPENING_TYPE = 'urn:svc:predicate:log-opened:v1';
 
-/** The log's key, under the log's name. @throws if the log's name cannot be a name of a key */
+/** The log's key under the log's name. @throws if that name is not allowed as the name of a key */
 export function logNoteKey(name: LogName, { raw }: LogKey): NoteKey {
   const made = noteKey(originOfLog(name), 'note', raw);
   if (made.kind === 'refused') throw new Error(`the log cannot be named ${originOfLog(name)}: ${made.reason}`);
   return made.key;
 }
 
-/** Both forms of a head. Sign only what is committed. */
+/** Both forms of a head. Sign only a tree that is committed. */
 export function signHead(name: LogName, head: TreeHead, key: LogKey): LogHead {
   const own = logNoteKey(name, key);
   return {
@@ -50,11 +50,11 @@ interface OpenedBy {
   readonly signer: SigningKey;
   readonly log: LogKey;
   readonly opened_at: string;
-  /** The last known head of the previous tree, with the lines of its witnesses. */
+  /** The last known head of the previous tree, with its witnesses' lines. */
   readonly previous?: string | null;
 }
 
-/** The opening statement of a log: the key that signs results states which key signs heads, and since when. */
+/** A log's opening statement. In it, the key that signs results states which key signs heads, and since when. */
 export function logOpening(name: LogName, { signer, log, opened_at, previous = null }: OpenedBy): LogOpening {
   const log_key = noteKeyText(logNoteKey(name, log));
   const origin = originOfLog(name);

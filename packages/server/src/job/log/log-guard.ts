@@ -1,6 +1,6 @@
 /**
- * Keeps a log from being rolled back: nothing is logged into a store that is older than the heads that this node signed, or that
- * its witnesses know. The log is stopped only by a head that the key of the log signed. docs/decisions/0067.
+ * Keeps a log from being rolled back. Nothing is logged into a store that is older than a head that this node signed or a witness
+ * knows. Only a head that the log's key signed can stop the log. docs/decisions/0067.
  */
 import {
   type Checkpoint,
@@ -31,21 +31,21 @@ export interface LogGuardOptions {
 
 export class LogGuard {
   readonly #options: LogGuardOptions;
-  /** Undefined until it was read. */
+  /** Undefined until it has been read. */
   #mark: Checkpoint | null | undefined;
-  /** The tree that was compared with the witnesses' heads since this node's turn began; null if none was. */
+  /** The tree that was compared with the witnesses' heads in this node's turn; null if none has been compared yet. */
   #compared: string | null = null;
 
   constructor(options: LogGuardOptions) {
     this.#options = options;
   }
 
-  /** Notes that another node may change the store now, so that the witnesses must be asked again. */
+  /** Notes that another node may now change the store, so that the witnesses must be asked again. */
   lostTurn(): void {
     this.#compared = null;
   }
 
-  /** The largest head signed by the tree's key, from store, mark or witness. The copy with most signatures is taken. */
+  /** The largest head that the tree's key signed, from store, mark or witness, in its copy with the most signatures. */
   async lastHead(state: LogState): Promise<Checkpoint | null> {
     const { dataDir, witnesses } = this.#options;
     const key = ownKey(state);
@@ -80,7 +80,7 @@ export class LogGuard {
     this.#compared = origin;
   }
 
-  /** Refuses to log if a witness shows a head and the store has none: the store may be older than the log's first head. */
+  /** For a store without a head: refuses to log if a witness shows one, unless the store's tree begins with that head's tree. */
   async #refuseShown(state: LogState) {
     const { witnesses } = this.#options;
     const { heads, hasAnswered } = (await witnesses?.shown(ownKey(state))) ?? { heads: [], hasAnswered: true };
@@ -91,8 +91,8 @@ export class LogGuard {
   }
 
   /**
-   * Adds the lines of the witnesses that sign the head in time. The head becomes the mark before a witness sees it.
-   * @throws LogStopped if the tree does not continue the tree of the mark, or the tree of a head that a witness shows
+   * Adds the lines of witnesses that sign the head in time. The head becomes the mark before any witness sees it.
+   * @throws LogStopped if the tree does not continue the mark's tree, or the tree of a head that a witness shows
    */
   async guarded(head: LogHead, state: LogState): Promise<LogHead> {
     await this.#refuseBehindMark(state, { isWhole: true });
@@ -103,7 +103,7 @@ export class LogGuard {
     return { ...head, checkpoint: noteText({ text, signatures: [...signatures, ...lines] }) };
   }
 
-  /** `isWhole`: the tree is compared too, and not only its size. */
+  /** If `isWhole` is true, the tree itself is compared, and not only its size. */
   async #refuseBehindMark(state: LogState, { isWhole }: { readonly isWhole: boolean }): Promise<void> {
     this.#mark ??= await readLogMark(this.#options.dataDir);
     const mark = this.#mark;
@@ -128,13 +128,13 @@ export class LogGuard {
     return answered.missed === null ? answered : await this.#takenBack(answered.missed, state);
   }
 
-  /** Keeps a witness's head as if this node had signed it, so that the log stays closed when no witness can be reached. */
+  /** Keeps a witness's head as if this node had signed it, so that the log stays closed even if no witness can be reached. */
   async #takenBack(missed: Checkpoint, state: LogState): Promise<never> {
     await this.#keep(missed);
     throw takenBack(state, missed);
   }
 
-  /** Whether the tree, as the store has it now, begins with the tree of a head. */
+  /** Whether the tree that the store has now begins with a head's tree. */
   async #has({ origin, size, root }: Checkpoint): Promise<boolean> {
     const { store } = this.#options;
     const state = await store.logState();

@@ -1,4 +1,4 @@
-/** The keeper of the log over a real store: other programs accept what it signs, and its log grows across restarts. */
+/** The log's keeper over a real store: other programs accept what it signs, and its log grows across restarts. */
 import { once } from 'node:events';
 import { mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -73,7 +73,7 @@ async function headNow() {
   return { checkpoint: checkpoint.checkpoint, rekor: rekor.checkpoint, key: key.key as NoteKey };
 }
 
-test('a head is signed in both forms, and covers all waiting statements', async () => {
+test('a head is signed in both forms and covers all waiting statements', async () => {
   await attested();
   await attested();
   await keeper().logWhatWaits();
@@ -84,7 +84,7 @@ test('a head is signed in both forms, and covers all waiting statements', async 
   expect(await noteSignedBy(rekor.note, rekorKeyOf(key, { host: HOST, tree: 1 }))).toBe('signed');
 });
 
-test('a later head extends the earlier one, also after a restart', async () => {
+test('a later head extends the earlier one, even after a restart', async () => {
   await attested();
   await keeper().logWhatWaits();
   const { checkpoint: before } = await headNow();
@@ -97,7 +97,7 @@ test('a later head extends the earlier one, also after a restart', async () => {
   expect(isConsistent(before, after, proof)).toBe(true);
 });
 
-test('no head is signed while no new statement arrived', async () => {
+test('no head is signed while no new statement arrives', async () => {
   await keeper().logWhatWaits();
   const { checkpoint } = await headNow();
   await keeper().logWhatWaits();
@@ -130,7 +130,7 @@ test.each(['sequenceLog', 'logRanges', 'storeLogHead'] as const)(
   },
 );
 
-test('with two keepers of a log at once, each statement gets one position', { tags: ['Log-2'] }, async () => {
+test('each statement gets one position, even if two keepers of the log work at once', { tags: ['Log-2'] }, async () => {
   for (let each = 0; each < 6; each++) await attested();
   await keeper().logWhatWaits();
   for (let each = 0; each < 6; each++) await attested();
@@ -139,7 +139,7 @@ test('with two keepers of a log at once, each statement gets one position', { ta
   expect((await headNow()).checkpoint.size).toBe(13);
 });
 
-test('the keeper signs nothing for a log of another host or a log whose key is missing', async () => {
+test('the keeper signs nothing for another host’s log or a log whose key is missing', async () => {
   await keeper().logWhatWaits();
   await attested();
   await expect(keeper({ host: 'else.example' }).logWhatWaits()).rejects.toThrow('the log belongs to log.example');
@@ -171,7 +171,7 @@ test('a store restored from an old copy logs nothing, and its next tree names th
   expect(await older.reopen()).toMatchObject({ lost: 4, previous: noteText(checkpoint.note) + line });
 });
 
-describe('a log whose witness does not answer at the start', { tags: ['Log-8a'] }, () => {
+describe('a log whose witness does not answer at first', { tags: ['Log-8a'] }, () => {
   const witness = testNoteKey('witness.example', 'cosignature');
   let answer: RequestListener;
   let server: Server;
@@ -185,7 +185,7 @@ describe('a log whose witness does not answer at the start', { tags: ['Log-8a'] 
     witnesses = [{ key: witness.noteKey, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }];
   });
   afterEach(() => server[Symbol.asyncDispose]());
-  /** On a busy machine a witness may answer too late. */
+  /** Long enough for a busy machine, on which a witness may answer late. */
   const patience = { timeout: 20_000 };
   const logged = (kept: LogKeeper) => vi.waitFor(() => kept.logWhatWaits(), patience);
   const sizes = async () => {
@@ -209,7 +209,7 @@ describe('a log whose witness does not answer at the start', { tags: ['Log-8a'] 
     const later = keeper({ witnesses });
     for (let turn = 0; turn < 2; turn++) await expect(later.logWhatWaits()).rejects.toThrow('no witness has answered');
     expect(await sizes()).toEqual([3, 3]);
-    // After a failure a witness is usually left alone for a while, but before its first answer it is always asked.
+    // After a failure, a witness is usually not asked for a while, but until its first answer it is asked every time.
     answer = knowsNothing;
     await logged(later);
     expect(await sizes()).toEqual([4, 4]);
@@ -257,7 +257,7 @@ test('the keeper of a log says why it logs nothing, until it logs again', { tags
   expect([changes, (await headNow()).checkpoint.size]).toEqual([2, 2]);
 });
 
-test('a statement after the keeper’s pause gets a head at once, and statements during a pause share one head', async () => {
+test('a statement after the keeper’s pause gets a head at once, and all statements during a pause share one head', async () => {
   const nudges = createNudges();
   const rests: (() => void)[] = [];
   const rest = (signal: AbortSignal) =>
@@ -282,6 +282,6 @@ test('a statement after the keeper’s pause gets a head at once, and statements
   rests[1]?.();
   await signed();
   await headOf(4);
-  // No pause came between the last statement and its head, so the pause after that head is only the third.
+  // The last statement got its head without a pause before it, so the pause after that head is only the third.
   await expect.poll(() => rests).toHaveLength(3);
 });

@@ -1,7 +1,7 @@
 /**
- * Gives signed statements their positions in the log, and signs one head a second for all of them, on the node whose
- * turn it is. A head is signed once its tree is committed, then shown to witnesses, stored and served. After a crash
- * between these steps, the same tree gets a larger head. If two nodes try at once, the store lets one give positions.
+ * Gives signed statements their positions in the log, and signs at most one head a second for all of them, on the node
+ * whose turn it is. A head is signed once its tree is committed, then shown to witnesses, stored and served. After a
+ * crash between these steps, the same tree gets a larger head. If two nodes try at once, the store lets only one succeed.
  */
 import { type LogName, noteText, originOfLog } from '@vouchbox/evidence';
 import { pause } from '../../ground/waiting/pause.ts';
@@ -24,25 +24,25 @@ import { type WitnessAddress, Witnesses, type WitnessStanding } from './witnesse
 export interface LogKeeperOptions {
   readonly store: Pick<Store, 'logState' | 'openLog' | 'reopenLog' | 'sequenceLog' | 'storeLogHead' | 'logRanges'>;
   readonly dataDir: string;
-  /** The host in the name of the log. */
+  /** The host in the log's name. */
   readonly host: string;
   readonly keys: { readonly current: () => SigningKey };
   readonly witnesses?: readonly WitnessAddress[];
   readonly nudges: Nudges;
   readonly log: Log;
-  /** Whether this node is the one that signs. Absent if there are no other nodes. */
+  /** Whether it is this node's turn to sign. Absent if there are no other nodes. */
   readonly isOurTurn?: () => boolean;
   /** Called when logging begins to fail, and when it works again. */
   readonly onProblemChange?: () => void;
-  /** Returns a promise that resolves when the next head may be signed. Default: a second later, or when the signal aborts. */
+  /** Resolves when the next head may be signed. By default, this is after a second, or when the signal aborts. */
   readonly rest?: (signal: AbortSignal) => Promise<unknown>;
 }
 
-/** The tree that was opened, and the part of the tree before it that can no longer be proven. */
+/** The tree that was opened, and how much of the previous tree can no longer be proven. */
 export interface ReopenedLog {
   readonly origin: string;
   readonly log_key: string;
-  /** The last known head of the tree before; null if none was signed. */
+  /** The last known head of the previous tree; null if none was signed. */
   readonly previous: string | null;
   /** The number of leaves up to that head. */
   readonly lost: number;
@@ -51,7 +51,7 @@ export interface ReopenedLog {
 /** The least time from one head to the next. */
 const headMilliseconds = 1000;
 const aSecond = (signal: AbortSignal) => pause(headMilliseconds, signal);
-/** The longest time between two looks for statements: another node may have signed some. */
+/** The longest time between two looks for statements, because another node may have signed some. */
 const recheckMilliseconds = 5000;
 /** The most statements that get their positions in one transaction. */
 const sequencedMax = 2000;
@@ -60,7 +60,7 @@ export class LogKeeper implements AsyncDisposable {
   readonly #options: LogKeeperOptions;
   readonly #witnesses: Witnesses | null;
   readonly #guard: LogGuard;
-  /** One piece of work after another. */
+  /** Does one piece of work after another. */
   readonly #turns = new Turns(1);
   readonly #loop = new StandingLoop((signal) => this.#round(signal));
   #problem: SigningProblem | null = null;
@@ -107,7 +107,7 @@ export class LogKeeper implements AsyncDisposable {
       if (this.#problem?.message !== message) log.error({ err: error }, `nothing is logged: ${message}`);
       this.#note({ message, at: new Date().toISOString() });
     }
-    // Waits for the end of the pause between heads and for a statement. After the pause, a statement is logged at once.
+    // Waits until the pause between heads is over and there is a statement. After the pause, a statement is logged at once.
     await Promise.all([rest(signal), within(nudge.arrived, recheckMilliseconds, undefined)]);
   }
 
@@ -117,7 +117,7 @@ export class LogKeeper implements AsyncDisposable {
     if (isChange) this.#options.onProblemChange?.();
   }
 
-  /** Gives every waiting statement its position, and signs a head of them all. */
+  /** Gives every waiting statement its position, and signs a head that covers them all. */
   async logWhatWaits(): Promise<void> {
     const { store } = this.#options;
     let state = (await store.logState()) ?? (await this.#open());
@@ -126,7 +126,7 @@ export class LogKeeper implements AsyncDisposable {
     await this.#guard.refuseOlder(state);
     for (;;) {
       const size = await store.sequenceLog({ tree: state.tree, size: state.size, most: sequencedMax });
-      // Another node was first: it signs the head.
+      // Another node was first, and it signs the head.
       if (size === null) return;
       const isLast = size - state.size < sequencedMax;
       state = { ...state, size };
@@ -136,8 +136,8 @@ export class LogKeeper implements AsyncDisposable {
   }
 
   /**
-   * Opens the log's next tree, whose leaf 0 has the last known head of this tree.
-   * @throws LogStopped if this node cannot
+   * Opens the log's next tree. Its leaf 0 has the last known head of the present tree.
+   * @throws LogStopped if this node cannot open it
    */
   reopen(): Promise<ReopenedLog> {
     const { isOurTurn = () => true } = this.#options;

@@ -1,7 +1,7 @@
 /**
- * The last head that this node knows to be signed by the key of the log, in the file `log-mark` of the data directory. The file
- * is on disk before anybody gets the head, so it shows that a store was rolled back. `svc.db-mark` does the same for a lost end
- * of the store's own log. `log-mark` is not a part of a backup.
+ * The last head that this node knows to be signed by the log's key, kept in the file `log-mark` in the data directory. The file
+ * is on disk before anybody gets the head, so it shows if a store was rolled back. In the same way, `svc.db-mark` shows if the
+ * end of the store's own log was lost. Backups do not contain `log-mark`.
  */
 import { open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { type Checkpoint, noteText, parseCheckpoint } from '@vouchbox/evidence';
 
 const pathIn = (dataDir: string) => join(dataDir, 'log-mark');
 
-/** The kept head; null if there is none. @throws if it cannot be read, or has no head */
+/** The kept head; null if there is no file. @throws if the file cannot be read or does not have a head */
 export async function readLogMark(dataDir: string): Promise<Checkpoint | null> {
   let text: string;
   try {
@@ -23,7 +23,7 @@ export async function readLogMark(dataDir: string): Promise<Checkpoint | null> {
   return parsed.checkpoint;
 }
 
-/** Replaces the kept head. A crash leaves the old or the new one; the new one is durable when this resolves. */
+/** Replaces the kept head. A crash leaves either the old or the new head. The new head is durable when this resolves. */
 export async function writeLogMark(dataDir: string, { note }: Checkpoint): Promise<void> {
   const path = pathIn(dataDir);
   {

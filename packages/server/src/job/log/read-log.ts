@@ -1,6 +1,6 @@
 /**
- * The log's answers: proofs of a job, of a leaf and between two heads, tiles of hashes, and its keys. Everything is about the
- * largest signed head: leaves with a position but no head yet are not shown.
+ * The log's answers: proofs for a job, for a leaf and between two heads, tiles of hashes, and the log's keys. All answers are
+ * about the largest signed head. A leaf that has a position but no signed head yet is not shown.
  */
 
 import {
@@ -24,14 +24,14 @@ export interface LogReaderOptions {
   readonly store: Pick<Store, 'logState' | 'logPlace' | 'logPosition' | 'logRanges' | 'logTile' | 'jobSummary'>;
 }
 
-/** After how many seconds the proof may exist. A statement gets a head within a second, or later if witnesses are slow. */
+/** After how many seconds a proof may exist. A statement gets its head within a second, or later if witnesses are slow. */
 const retryAfterSeconds = 1;
 
 /** A log with a signed head. */
 type SignedLog = LogState & { readonly head: LogHead };
 
 /**
- * The proof that the log has the signed statement of a job.
+ * The proof that the log has a job's signed statement.
  *
  * @throws ServiceError `job_not_found`, `job_not_terminal`, `attestation_unavailable`, `log_proof_unavailable`, `not_logged`
  */
@@ -55,7 +55,7 @@ function unplaced(summary: Summary): ServiceError {
   return new ServiceError('attestation_unavailable', 'The job is not signed yet.', { retryAfterSeconds });
 }
 
-/** The proof of the leaf at a position; null until a signed head has it. */
+/** The proof for the leaf at a position; null until a signed head covers the leaf. */
 export async function proofAt(
   index: number | null,
   state: LogState | null,
@@ -72,13 +72,13 @@ function exact(text: string): ExactBytes {
   return { bytes, sha256: sha256Hex(bytes) };
 }
 
-/** The public answers of the log. Each answer is null if there is nothing to tell. */
+/** The log's public answers. Each is null if there is nothing to tell. */
 export interface PublicLog {
   /** The signed head, as https://c2sp.org/tlog-checkpoint. */
   checkpoint(): Promise<string | null>;
-  /** The hashes of a tile, one after the other: all 256, or as many as `width` says. */
+  /** A tile's hashes, one after the other: all 256, or as many as `width` says. */
   tile(tile: { readonly level: number; readonly index: number; readonly width: number }): Promise<Uint8Array | null>;
-  /** The proof of a leaf by its hash. It can be read as long as the log exists, even after the job of the leaf was removed. */
+  /** The proof for the leaf with this hash. It can be read as long as the log exists, even after the leaf's job was removed. */
   proof(leaf: Uint8Array): Promise<string | null>;
   /** The proof that the latest head begins with the first `old` leaves. */
   consistency(old: number): Promise<string | null>;
@@ -87,9 +87,9 @@ export interface PublicLog {
 
 export interface LogKeysAnswer {
   readonly origin: string;
-  /** The key as `NAME+HINT+BASE64`. Pin it from elsewhere: a key that comes from the log proves nothing. */
+  /** The key as `NAME+HINT+BASE64`. To pin it, get it from elsewhere: a key that comes from the log itself proves nothing. */
   readonly log_key: string;
-  /** The DSSE envelope of the statement by which the signer of results opened the log: leaf 0. */
+  /** The DSSE envelope of leaf 0: the statement with which the signer of results opened the log. */
   readonly opening: unknown;
 }
 

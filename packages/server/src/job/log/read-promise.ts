@@ -1,4 +1,4 @@
-/** The promise of a job, and the log's statements about it while it waits, as they are served. docs/decisions/0066. */
+/** Serves a job's promise, and the log's statements about the job while it waits. docs/decisions/0066. */
 import { decodeEnvelope, decodeStatement, findSignature, readPromise, sha256Hex } from '@vouchbox/evidence';
 import type { PendingStatement, PendingStatements } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
@@ -21,15 +21,15 @@ export interface PromiseReaderOptions {
   readonly shutdown: AbortSignal;
 }
 
-/** After how many seconds the promise may be signed. Signing takes milliseconds. */
+/** After how many seconds to ask again for a promise. Signing takes only milliseconds. */
 const retryAfterSeconds = 1;
-/** The most statements of an answer: each has a proof of some thirty hashes. */
+/** The most statements in an answer. Each comes with a proof of about thirty hashes. */
 const pendingMax = 50;
 
 /**
  * The exact bytes of the signed promise, once it is signed.
  *
- * @throws ServiceError `job_not_found`, `not_promised`, `promise_unavailable` if it is not signed in time,
+ * @throws ServiceError `job_not_found`, `not_promised`, `promise_unavailable` if the promise is not signed in time,
  * `signing_key_unknown`, `shutting_down`
  */
 export async function promiseBytes(key: JobKey, wait: Wait, options: PromiseReaderOptions): Promise<ExactBytes> {
@@ -44,7 +44,7 @@ export async function promiseBytes(key: JobKey, wait: Wait, options: PromiseRead
   return { bytes: envelope, sha256: sha256Hex(envelope) };
 }
 
-/** The promise as it is stored, once it is signed, or when the wait is over. */
+/** The stored promise, read once it is signed or the wait is over. */
 async function signedPromise(key: JobKey, wait: Wait, options: PromiseReaderOptions): Promise<PromiseRow> {
   const { store } = options;
   const found = await readUntil(
@@ -61,7 +61,7 @@ async function unpromised(key: JobKey, store: Pick<Store, 'jobSummary'>): Promis
   throw new ServiceError('not_promised', 'The job was accepted without a promise.');
 }
 
-/** Why a stored promise must not be served; null if it may. A promise that was changed in the store never reaches a caller. */
+/** Why a stored promise must not be served; null if it may be. No caller ever gets a promise that was changed in the store. */
 async function promiseProblem(
   envelope: Uint8Array,
   { tenant, job_id }: JobKey,
@@ -79,7 +79,7 @@ async function promiseProblem(
 }
 
 /**
- * The signed statements which say that a promised job still waits, the newest last.
+ * The signed statements that a promised job is still waiting, the newest last.
  *
  * @throws ServiceError `job_not_found`, `not_promised`
  */

@@ -1,7 +1,7 @@
 /**
- * Asks all witnesses of the log at once to sign a head, for a bounded time. Only lines of a witness's own key count.
- * All answers are hostile. If a witness knows a head that the log's key signed and that our tree does not begin with,
- * our store was rolled back. Any other answer is only the witness's opinion. https://c2sp.org/tlog-witness.
+ * Asks all of the log's witnesses at once to sign a head, and waits a bounded time. Only lines signed by a witness's own
+ * key count. All answers are treated as hostile. If a witness shows a head that the log's key signed but our tree does not
+ * begin with, our store was rolled back. Any other answer is only the witness's opinion. https://c2sp.org/tlog-witness.
  */
 import { readFileSync } from 'node:fs';
 import {
@@ -24,15 +24,15 @@ import {
 import { StartError } from '../../ground/start-error.ts';
 
 export interface WitnessAddress {
-  /** The key of the witness, of type `cosignature`. */
+  /** The witness's key, of type `cosignature`. */
   readonly key: NoteKey;
-  /** The address of the witness, without a slash at its end. */
+  /** The witness's address, without a slash at its end. */
   readonly url: string;
 }
 
 const witnessesMax = 16;
 
-/** The witnesses in a file, one a line: a key as `NAME+HINT+BASE64`, and an address. @throws StartError */
+/** The witnesses in a file. Each line has a key as `NAME+HINT+BASE64` and an address. @throws StartError */
 export function readWitnesses(path: string): readonly WitnessAddress[] {
   const refuse = (reason: string, cause?: unknown) => new StartError(`the witnesses in ${path}: ${reason}`, { cause });
   let text: string;
@@ -54,25 +54,25 @@ export function readWitnesses(path: string): readonly WitnessAddress[] {
   });
 }
 
-/** The facts of this service's log that a comparison with a witness needs. */
+/** The facts about this service's log that a comparison with a witness needs. */
 export interface OwnLog {
   readonly key: NoteKey;
-  /** The hashes that prove that a tree of `size` leaves begins with the tree of its first `old` leaves. */
+  /** The hashes which prove that a tree of `size` leaves begins with the tree of its first `old` leaves. */
   readonly proof: (old: number, size: number) => Promise<readonly Hash[]>;
-  /** Whether our tree, as it is now, begins with the tree of the head. */
+  /** Whether our present tree begins with the head's tree. */
   readonly has: (head: Checkpoint) => Promise<boolean>;
 }
 
 export interface Witnessing {
-  /** The lines of witnesses under the head that was asked about. */
+  /** The witnesses' lines for the head that was asked about. */
   readonly lines: readonly NoteSignature[];
-  /** A head that our own key signed, and that our tree does not begin with; null if no witness showed one. */
+  /** A head that our own key signed but our tree does not begin with; null if no witness showed such a head. */
   readonly missed: Checkpoint | null;
   /** Whether any witness said something about the log. */
   readonly hasAnswered: boolean;
 }
 
-/** The last answer of a witness. `silent`: it could not be reached, or failed. */
+/** A witness's last answer. `silent` means that the witness could not be reached, or failed. */
 export interface WitnessStanding {
   readonly name: string;
   readonly state: 'signs' | 'disagrees' | 'silent' | 'not_asked';
@@ -89,7 +89,7 @@ interface Witness extends WitnessAddress {
 
 export interface WitnessesOptions {
   readonly addresses: readonly WitnessAddress[];
-  /** How long a head waits for its witnesses. */
+  /** How long a head waits for the witnesses. */
   readonly milliseconds?: number;
   readonly onChange?: (standing: WitnessStanding) => void;
 }
@@ -117,7 +117,7 @@ export class Witnesses {
     return this.#witnesses.map(({ standing }) => standing);
   }
 
-  /** Resolves within the time, with the answers that came until then. A witness that failed lately is asked only with `all`. */
+  /** Resolves within the time, with the answers that came by then. A witness that failed lately is asked only with `all`. */
   async ask(head: Checkpoint, own: OwnLog, { all = false } = {}): Promise<Witnessing> {
     const asked = this.#witnesses.filter(({ restsUntil }) => all || restsUntil <= performance.now());
     const answers = await Promise.all(asked.map((witness) => this.#answerOf(witness, head, own)));
@@ -129,7 +129,7 @@ export class Witnesses {
     };
   }
 
-  /** The heads of this log's tree that witnesses show. A witness that runs another program need not show any. */
+  /** The heads of this log's tree that witnesses show. A witness that runs different software may show none. */
   async shown(key: NoteKey): Promise<Pick<Witnessing, 'hasAnswered'> & { readonly heads: readonly Checkpoint[] }> {
     const { milliseconds = patienceMilliseconds } = this.#options;
     const answers = await Promise.allSettled(
@@ -201,7 +201,7 @@ async function addCheckpoint(
 }
 
 async function signedBy({ key }: WitnessAddress, head: Checkpoint, text: string): Promise<Answer> {
-  // Only lines of the pinned key are kept: a line of another key under its name would prove nothing to a reader.
+  // Only lines signed by the pinned key are kept. A line that another key signed under the same name would prove nothing.
   const lines = linesOf(parseSignatureLines(text) ?? [], key);
   const time = await cosignedAt({ text: head.note.text, signatures: lines }, key);
   return typeof time === 'number'
@@ -209,7 +209,7 @@ async function signedBy({ key }: WitnessAddress, head: Checkpoint, text: string)
     : { kind: 'disagrees', reason: 'its answer is not signed by its key' };
 }
 
-/** The head of our log that a witness shows, with the log's line and the witness's; null if the log's key signed no such head. */
+/** Our log's head as a witness shows it, with the log's line and the witness's. Null unless the log's key signed the head. */
 async function headOf({ url, key }: WitnessAddress, log: NoteKey, signal: AbortSignal): Promise<Checkpoint | null> {
   const answer = await exchange(`${url}/checkpoint?origin=${encodeURIComponent(log.name)}`, { signal });
   const parsed = answer.status === 200 ? parseCheckpoint(answer.text) : null;

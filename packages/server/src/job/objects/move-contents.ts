@@ -1,7 +1,7 @@
 /**
- * Moves large contents from the store to the object store. The bytes of each are put and read back, and only then is
- * the content read from its object. Until then it stays in its row, so a job's end never waits for the object store,
- * and an object that is lost before it was read back costs nothing.
+ * Moves large contents from the store to the object store. Each content is put and read back. Until then it stays in its
+ * row; from then on it is read from its object. So a job's end never waits for the object store, and losing an object
+ * that has not been read back costs nothing.
  */
 import { randomUUID } from 'node:crypto';
 import { ObjectError, type ObjectStore } from '../../objects/object-store.ts';
@@ -17,7 +17,7 @@ export interface MoveOptions {
   readonly bytesMin: number;
 }
 
-/** Contents of each kind that are looked up at once. */
+/** How many contents of each kind are looked up at once. */
 const stepMax = 16;
 
 /**
@@ -35,7 +35,7 @@ export async function moveContents(options: MoveOptions, signal: AbortSignal): P
       if (await moveContent(key, options)) ofStep++;
     }
     moved += ofStep;
-    // A content that could not be placed was removed or replaced meanwhile: it is examined again later.
+    // A content that could not be placed was removed or replaced meanwhile. It is looked at again later.
     if (ofStep === 0) return moved;
   }
 }
@@ -47,7 +47,7 @@ async function moveContent(key: ContentKey, { store, objects }: MoveOptions): Pr
   return await store.placeObject({ ...key, ...object, version: here.version, at: now() });
 }
 
-/** An object with these bytes: one that the tenant already has, if it can still be read, or a new one. */
+/** An object with these bytes: one that the tenant already has, if it can still be read, else a new one. */
 async function objectFor(
   { tenant }: ContentKey,
   { content }: ContentHere,

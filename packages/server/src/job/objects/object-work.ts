@@ -1,4 +1,4 @@
-/** The loop that keeps large contents in the object store: it moves what is in the store and removes what nobody uses. */
+/** The loop that keeps large contents in the object store: it moves contents there, and removes objects that nobody uses. */
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import { within } from '../../ground/waiting/within.ts';
 import type { Log } from '../../telemetry/log/log.ts';
@@ -13,17 +13,17 @@ export interface ObjectWorkOptions {
   /** `contents` wakes the loop while the object store works, and `objects` once the store works again. */
   readonly nudges: Pick<Nudges, 'next'>;
   readonly log: Log;
-  /** How often it looks if nothing wakes it: a message of another node may be lost. */
+  /** How often the loop looks if nothing wakes it, because a message from another node may be lost. */
   readonly recheckMilliseconds?: number;
-  /** Whether this process moves and removes contents. Default: it does. */
+  /** Whether this process moves and removes contents. By default, it does. */
   readonly isOurTurn?: () => boolean;
 }
 
 const fewSeconds = 5000;
-/** The longest pause. Each failure doubles the pause, which ends once the object store answers anybody. */
+/** The longest pause. Each failure doubles the pause. A pause ends early once the object store answers any request. */
 const pauseMillisecondsMax = 300_000;
 
-/** Moves and removes from the loop's start until it is disposed. An object store that fails is asked less and less often. */
+/** A loop that moves and removes contents until it is disposed. A failing object store is asked less and less often. */
 export function createObjectWork(options: ObjectWorkOptions): StandingLoop {
   const { recheckMilliseconds = fewSeconds } = options;
   let failures = 0;

@@ -1,4 +1,4 @@
-/** Removes objects that no job uses any more, and those that were begun by a node that is gone. */
+/** Removes objects that no job uses any longer, and objects whose put was begun by a node that is gone. */
 import type { ObjectStore } from '../../objects/object-store.ts';
 import type { Store } from '../../store/store.ts';
 import { objectKeyOf } from '../object-contents.ts';
@@ -6,11 +6,11 @@ import { objectKeyOf } from '../object-contents.ts';
 export interface RemoveOptions {
   readonly store: Pick<Store, 'condemnObjects' | 'forgetObject' | 'postponeObject'>;
   readonly objects: Pick<ObjectStore, 'remove'>;
-  /** After how long an object that was begun and never used is given up. */
+  /** After how long an object that was begun but never used counts as abandoned. */
   readonly abandonedMilliseconds?: number;
 }
 
-/** Longer than any put takes with all its tries. */
+/** Longer than any put takes with all its attempts. */
 const putMillisecondsMax = 900_000;
 const stepMax = 32;
 

@@ -25,7 +25,7 @@ async function endedJob(days: number): Promise<JobKey> {
 
 const isThere = async (key: JobKey) => (await store.jobSummary(key)) !== null;
 
-test('jobs whose retention is over are removed, however many, and the others are kept', async () => {
+test('all jobs whose retention is over are removed, however many there are, and all others are kept', async () => {
   const old: JobKey[] = [];
   for (let ordinal = 0; ordinal < 11; ordinal++) old.push(await endedJob(7.01));
   const [recent, queued] = [await endedJob(6.99), await admitJob(store)];
@@ -59,7 +59,7 @@ test('the retention loop removes old jobs at the start, and stops when it is dis
   expect(await isThere(old)).toBe(false);
 });
 
-test('the retention loop continues after an error of the store, and can still be stopped', async () => {
+test('the retention loop continues after a store error, and can still be stopped', async () => {
   const asked = Promise.withResolvers<void>();
   const deleteEnded = () => {
     asked.resolve();

@@ -1,6 +1,6 @@
 /**
- * Removes jobs and gradings whose retention is over, a few at a time, with all their data and their idempotency keys. A job that
- * waits for its attestation is kept until it has one, unless signing is off.
+ * Removes jobs and gradings whose retention is over, together with their data and their idempotency keys, a few at a time. A job
+ * that still waits for its attestation is kept, unless signing is off.
  */
 
 import { pause } from '../../ground/waiting/pause.ts';
@@ -11,23 +11,23 @@ import type { Log } from '../../telemetry/log/log.ts';
 export interface RetentionOptions {
   readonly store: Pick<Store, 'deleteEnded' | 'deleteEndedGradings'>;
   readonly log: Log;
-  /** For how long a job is kept after its end. */
+  /** For how many days a job is kept after its end. */
   readonly days: number;
   /** Whether jobs are kept until they are attested, or even until the log has them. */
   readonly unattested: 'kept' | 'removed' | 'logged';
-  /** Whether this node is the one that removes. Absent if there are no other nodes. */
+  /** Whether it is this node that removes old jobs. Absent if there are no other nodes. */
   readonly isOurTurn?: () => boolean;
 }
 
 /** How often the loop looks for old jobs. */
 const recheckMilliseconds = 600_000;
-/** The most jobs of one transaction. It is small because all other writes wait meanwhile. A large job counts as several. */
+/** The most jobs in one transaction. It is small because all other writes wait meanwhile. A large job counts as several. */
 const stepJobsMax = 16;
-/** The most gradings of one transaction. One grading may have thousands of rows. */
+/** The most gradings in one transaction. A single grading may have thousands of rows. */
 const stepGradingsMax = 1;
 const millisecondsOfDay = 86_400_000;
 
-/** Removes old jobs from the loop's start until it is disposed. */
+/** A loop that removes old jobs until it is disposed. */
 export function createRetention(options: RetentionOptions): StandingLoop {
   return new StandingLoop(async (signal) => {
     try {
@@ -40,7 +40,7 @@ export function createRetention(options: RetentionOptions): StandingLoop {
   });
 }
 
-/** Removes all old jobs, then gradings, and returns their number. Other work runs between two steps. */
+/** Removes all old jobs, then all old gradings, and returns how many. Other work runs between two steps. */
 export async function removeOld({ store, days, unattested }: RetentionOptions, signal: AbortSignal): Promise<number> {
   const before = new Date(Date.now() - days * millisecondsOfDay).toISOString();
   let removed = 0;

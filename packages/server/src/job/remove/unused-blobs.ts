@@ -1,6 +1,6 @@
 /**
- * Removes blobs that no job has named for a while, and uploads whose sender is gone: a service that dies leaves its
- * uploads half done.
+ * Removes blobs that no job has named for a while, and unfinished uploads whose sender is gone: a service that dies leaves
+ * its uploads half done.
  */
 import { pause } from '../../ground/waiting/pause.ts';
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
@@ -12,18 +12,18 @@ export interface UnusedBlobOptions {
   readonly log: Log;
   /** How long a blob is kept after it was last uploaded or named. */
   readonly keepMilliseconds: number;
-  /** Whether this process removes blobs. Default: it does. */
+  /** Whether this process removes blobs. By default, it does. */
   readonly isOurTurn?: () => boolean;
 }
 
 /** How often the loop looks for unused blobs. */
 const recheckMilliseconds = 600_000;
-/** Longer than any upload takes: a connection lives ten minutes. */
+/** Longer than any upload takes, because a connection lasts at most ten minutes. */
 const uploadMillisecondsMax = 900_000;
-/** The most blobs of one transaction. A blob may have so many pieces that other transactions wait for it. */
+/** The most blobs in one transaction. A single blob may have so many pieces that other transactions have to wait. */
 const stepBlobsMax = 1;
 
-/** Removes unused blobs from the loop's start until it is disposed. */
+/** A loop that removes unused blobs until it is disposed. */
 export function createBlobRemoval(options: UnusedBlobOptions): StandingLoop {
   return new StandingLoop(async (signal) => {
     try {
@@ -36,7 +36,7 @@ export function createBlobRemoval(options: UnusedBlobOptions): StandingLoop {
   });
 }
 
-/** Removes all unused blobs and returns their number. Other work runs between two steps. */
+/** Removes all unused blobs and returns how many. Other work runs between two steps. */
 export async function removeUnused(
   { store, keepMilliseconds }: UnusedBlobOptions,
   signal: AbortSignal,

@@ -1,5 +1,5 @@
 /**
- * Attests a few jobs of the outbox together: reads their records, signs them, and stores the attestations. A job that
+ * Attests a few jobs from the outbox together: reads their records, signs them, and stores the attestations. A job that
  * cannot be attested is postponed and does not delay the others.
  */
 
@@ -17,24 +17,24 @@ import type { SigningResult, StorableAttestation } from './signing-messages.ts';
 
 export interface BatchOptions {
   readonly store: Pick<Store, 'terminalRecords' | 'storeAttestation' | 'postponeAttestation'>;
-  /** The key to sign a batch with; throws if no key can be used. */
+  /** Returns the key that signs a batch. Throws if no key can be used. */
   readonly currentKey: () => SigningKey;
   readonly signer: Pick<Signer, 'attest'>;
-  /** Whether the signed statements are to be logged. */
+  /** Whether the signed statements go into the log. */
   readonly isLogged?: boolean;
-  /** Gets a nudge when there are stored results that can be moved to an object store. */
+  /** Gets a nudge when stored results can be moved to an object store. */
   readonly nudges: Pick<Nudges, 'send'>;
   readonly log: Log;
 }
 
-/** The most bytes of all records of one batch. A single job may exceed it. */
+/** The most bytes of all records in one batch together. A single job may exceed it. */
 const batchBytesMax = 4 * 1024 * 1024;
 
 /**
- * Attests the entries, or as many from the front as fit into one batch; the others stay in the outbox. Returns whether
- * all were handled.
+ * Attests the entries, or as many of the first ones as fit into one batch. The others stay in the outbox. Returns whether
+ * all entries were handled.
  *
- * @throws an error that concerns every job: no key, no thread that signs, or a store that fails.
+ * @throws an error that concerns every job: no key, no signing thread, or a failing store.
  */
 export async function attestBatch(entries: readonly OutboxEntry[], options: BatchOptions): Promise<boolean> {
   const { store, currentKey } = options;
@@ -43,7 +43,7 @@ export async function attestBatch(entries: readonly OutboxEntry[], options: Batc
   const records = results.flatMap((result) => (result.kind === 'record' ? [result.record] : []));
   const signed = (await signedOf(records, key, options))?.values();
   if (signed === undefined) {
-    // A record crashed the thread that signs. Each is tried by itself, so that only that record fails.
+    // A record crashed the signing thread. Each record is now tried by itself, so that only that record fails.
     for (const entry of entries.slice(0, results.length)) await attestBatch([entry], options);
     return results.length === entries.length;
   }
@@ -61,7 +61,7 @@ export async function attestBatch(entries: readonly OutboxEntry[], options: Batc
   return results.length === entries.length;
 }
 
-/** Null if there were several records and signing them failed: the thread's input is lost. */
+/** The results. Null if there were several records and the thread failed, because its input is then lost. */
 async function signedOf(
   records: readonly TerminalRecord[],
   key: SigningKey,
@@ -72,7 +72,7 @@ async function signedOf(
     return await signer.attest(records, key, { isLogged });
   } catch (error) {
     if (records.length > 1) return null;
-    // If the thread cannot answer even an empty request, it signs no other job either.
+    // If the thread cannot answer even an empty request, it cannot sign any other job.
     await signer.attest([], key);
     return [{ kind: 'failed', stack: (error as Error).stack ?? String(error) }];
   }
@@ -127,7 +127,7 @@ async function store(
   if (attestation.result_artifact.length >= movedBytesMin) options.nudges.send('contents');
 }
 
-/** Postpones an attestation that may succeed later, for longer each time. */
+/** Postpones an attestation that may succeed later. Each time it is postponed for longer. */
 async function postpone(
   entry: OutboxEntry,
   { error, cause }: { readonly error: string; readonly cause: unknown },
@@ -139,7 +139,7 @@ async function postpone(
   await options.store.postponeAttestation({ ...keyOf(entry), due_at, error, at: new Date(now).toISOString() });
 }
 
-/** Postpones an attestation until the next start, because another attempt before it would fail too. */
+/** Postpones an attestation until the next start, because any earlier attempt would fail, too. */
 async function giveUp(entry: OutboxEntry, error: string, options: BatchOptions): Promise<void> {
   options.log.error({ job_id: entry.job_id }, `a job cannot be attested: ${error}`);
   await options.store.postponeAttestation({ ...keyOf(entry), due_at: null, error, at: new Date().toISOString() });

@@ -1,4 +1,4 @@
-/** Makes the attestation of a stored record. A part that cannot be read counts as a contradiction like any other. */
+/** Makes the attestation for a stored record. A part that cannot be read counts as a contradiction like any other. */
 import { type AttestResult, attest, type EnvelopeSigner, isJsonObject, type StoredReceipt } from '@vouchbox/evidence';
 import type { JobEvent, TerminalStatus } from '@vouchbox/protocol';
 import { storedValue } from '../../ground/json-text.ts';
@@ -14,14 +14,14 @@ export function attestRecord(record: TerminalRecord, signer: EnvelopeSigner): At
   if (!isJsonObject(receipt)) return inconsistent('the receipt is not JSON');
   const read = readHistory(record);
   if ('reason' in read) return inconsistent(read.reason);
-  // `attest` finds an invalid status, because it contradicts the receipt.
+  // `attest` notices an invalid status, because the status then contradicts the receipt.
   const job = { ...row, status: row.status as TerminalStatus, finished_at: row.finished_at ?? '' };
   return attest({ job, receipt: receipt as StoredReceipt, ...read, kept: row }, signer);
 }
 
 interface ReadHistory {
   readonly events: readonly JobEvent[];
-  /** The stored texts of the events' data. Undefined for events of a run, whose data have only one form. */
+  /** The stored texts of the events' data. Undefined for events from a run, because their data have only one form. */
   readonly dataTexts: readonly (string | undefined)[];
 }
 
@@ -41,7 +41,7 @@ function readHistory({ job_id, history, runs }: TerminalRecord): ReadHistory | {
   return { events, dataTexts };
 }
 
-/** Adds the events of a run. Returns false if the stored bytes are not a run. */
+/** Adds a run's events. Returns false if the stored bytes are not a run. */
 function addRun(events: JobEvent[], job_id: string, run: StoredRun): boolean {
   try {
     for (const event of eventsOfStoredRun(job_id, run)) events.push(event);

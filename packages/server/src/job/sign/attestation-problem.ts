@@ -1,6 +1,6 @@
 /**
- * Whether a stored attestation is still the one that was signed for its job. This is checked before it is served: an
- * attestation that was changed in the store, or moved from another job or tenant, must never reach a client.
+ * Whether a stored attestation is still the one that was signed for its job. This is checked before serving it: a client
+ * must never get an attestation that was changed in the store, or that belongs to another job or tenant.
  */
 import {
   decodeEnvelope,
@@ -14,7 +14,7 @@ import type { StoredAttestation } from '../../store/records/answers.ts';
 import type { AttestationRow, JobKey } from '../../store/records/rows.ts';
 import type { SigningKeys } from './keys/signing-keys.ts';
 
-/** The fault in an attestation that is stored for a job; null if it may be served. */
+/** The fault in an attestation that is stored for a job; null if the attestation may be served. */
 export async function attestationProblem(
   { row, envelope, isIntact }: StoredAttestation,
   key: JobKey,
@@ -31,14 +31,14 @@ export async function attestationProblem(
   return brokenLink(statement.statement, row, key);
 }
 
-/** Whether the signatures of an envelope name only unknown keys. False for a text that is not an envelope. */
+/** Whether an envelope's signatures name only unknown keys. False for a text that is not an envelope. */
 export function isSignedByStrangers(envelope: Uint8Array, keys: Pick<SigningKeys, 'publicKey'>): boolean {
   const decoded = decodeEnvelope(envelope);
   if (decoded.kind === 'refused') return false;
   return decoded.envelope.signatures.every(({ keyid }) => keys.publicKey(keyid) === null);
 }
 
-/** The first of tenant, job, receipt and result in which the statement differs from its row and job. Spec § Versioning 6. */
+/** The first of tenant, job, receipt and result that differs between the statement and its row and job. Spec § Versioning 6. */
 function brokenLink({ subject, predicate }: Statement, row: AttestationRow, { tenant, job_id }: JobKey): string | null {
   const read = readPredicate(predicate);
   if (read.kind === 'refused') return 'the stored predicate is malformed';

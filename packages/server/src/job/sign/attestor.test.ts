@@ -33,7 +33,7 @@ afterEach(async () => {
 
 const log = createLog('silent');
 
-/** Signs over a store that reports each attestation that was stored or postponed. */
+/** An attestor whose store reports each attestation that it stores or postpones. */
 class Watched implements AsyncDisposable {
   readonly #attestor: Attestor;
   readonly #done = new Map<string, PromiseWithResolvers<void>>();
@@ -62,7 +62,7 @@ class Watched implements AsyncDisposable {
     return this.#attestor.problem;
   }
 
-  /** Resolves when the job was attested or postponed. */
+  /** Resolves once the job was attested or postponed. */
   settled({ job_id }: JobKey): Promise<void> {
     return this.#of(job_id).promise;
   }
@@ -80,14 +80,14 @@ class Watched implements AsyncDisposable {
 
 const isAttested = async (key: JobKey) => (await store.jobSummary(key))?.attestation_available;
 
-test('unsigned jobs of an earlier process are signed at the start', { tags: ['RST-06'] }, async () => {
+test('jobs that an earlier process left unsigned are signed at the start', { tags: ['RST-06'] }, async () => {
   const key = await endedJob(store);
   await using attestor = new Watched();
   await attestor.settled(key);
   expect(await audited(store, key, keys.current().public_key_pem)).toMatchObject({ kind: 'verified' });
 });
 
-test('a job is signed when the attestor is told of its end', { tags: ['What-4a'] }, async () => {
+test('a job is signed when the attestor is told about its end', { tags: ['What-4a'] }, async () => {
   await using attestor = new Watched();
   for (let ordinal = 0; ordinal < 3; ordinal++) {
     const key = await endedJob(store);
@@ -98,7 +98,7 @@ test('a job is signed when the attestor is told of its end', { tags: ['What-4a']
   expect(attestor.problem).toBeNull();
 });
 
-test('attestations that an earlier process postponed forever are tried again at the start', async () => {
+test('attestations that an earlier process postponed indefinitely are tried again at the start', async () => {
   const key = await endedJob(store);
   await store.postponeAttestation({ ...key, due_at: null, error: 'e', at: '2026-01-01T00:00:00.000Z' });
   await using attestor = new Watched();
@@ -107,7 +107,7 @@ test('attestations that an earlier process postponed forever are tried again at 
 });
 
 describe('without a usable key (ATT-07)', () => {
-  test('jobs end unsigned, the status says why, and the backlog is signed in order once the key is back', async () => {
+  test('jobs end unsigned, the status says why, and once the key is back, the waiting jobs are signed in order', async () => {
     const { privateKey } = keyPaths(keysDirectory);
     renameSync(privateKey, `${privateKey}.away`);
     const looked = Promise.withResolvers<void>();
@@ -133,7 +133,7 @@ describe('without a usable key (ATT-07)', () => {
   });
 });
 
-test('the attestor reports an error of the store, tries again and signs every job', async () => {
+test('the attestor reports a store error, tries again and signs every job', async () => {
   const key = await endedJob(store);
   let failures = 0;
   await using attestor = new Watched({
@@ -158,7 +158,7 @@ test('a stopping attestor waits until the signature in progress is stored, and e
   expect(await store.counts()).toMatchObject({ outbox: 0, outbox_error: null });
 });
 
-test('a signing thread that signs nothing at all is reported as a problem of the node, and no job is postponed', async () => {
+test('if the signing thread signs nothing at all, the node reports a problem and postpones no job', async () => {
   const key = await endedJob(store);
   const postponed: string[] = [];
   const told = Promise.withResolvers<void>();

@@ -1,6 +1,6 @@
 /**
- * Signs the results of jobs after their end, in one standing loop. The end of a job, the start of the service or a slow
- * timer wakes it, and it reads the outbox each time. Spec § States and transitions 3.
+ * Signs the results of ended jobs in one standing loop. The end of a job, the start of the service or a slow timer wakes
+ * the loop, and it reads the outbox each time. Spec § States and transitions 3.
  */
 
 import { pause } from '../../ground/waiting/pause.ts';
@@ -21,25 +21,25 @@ export interface AttestorOptions {
   readonly nudges: Nudges;
   readonly log: Log;
   readonly signer?: Pick<Signer, 'attest'>;
-  /** Whether this node is the one that signs. Absent if there are no other nodes. */
+  /** Whether it is this node that signs. Absent if there are no other nodes. */
   readonly isOurTurn?: () => boolean;
-  /** Whether the signed statements are to be logged. */
+  /** Whether the signed statements go into the log. */
   readonly isLogged?: boolean;
   /** Called when signing begins to fail, and when it works again. */
   readonly onProblemChange?: () => void;
 }
 
-/** Why nothing can be signed at present. Any caller may read it in the status, so it names no path. */
+/** Why nothing can be signed at present. Any caller may read this in the status, so it names no path. */
 export interface SigningProblem {
   readonly message: string;
   readonly at: string;
 }
 
-/** How long jobs that ended wait for others to be signed with them. A crash loses nothing: they are in the outbox. */
+/** How long ended jobs wait to be signed together with others. A crash loses nothing, because they are in the outbox. */
 const gatherMilliseconds = 50;
 /** The loop looks at the outbox at least this often. */
 const recheckMilliseconds = 5000;
-/** How many failures in a row lengthen the pause: if all signing fails, it is retried after about half a minute at most. */
+/** How many failures in a row lengthen the pause. If all signing fails, the pause is at most about half a minute. */
 const failuresCounted = 6;
 
 /** Signs from `start` until it is disposed. */
@@ -56,11 +56,11 @@ export class Attestor implements AsyncDisposable {
 
   /** Begins to sign; a second call has no effect. */
   start(): void {
-    // Jobs that an earlier process postponed are due again: the cause may be gone.
+    // Jobs that an earlier process postponed are due again, because the cause may be gone.
     this.#loop.start(() => this.#attempt(() => this.#options.store.resumeAttestations(new Date().toISOString())));
   }
 
-  /** The thread that signs, for other statements of the same key. It ends with the attestor. */
+  /** The signing thread, for other statements to be signed with the same key. It ends with the attestor. */
   get signer(): Pick<Signer, 'sign'> {
     return this.#signer;
   }
@@ -70,7 +70,7 @@ export class Attestor implements AsyncDisposable {
     return this.#problem;
   }
 
-  /** Lets the attestations under way be stored, and leaves the rest to the next start. */
+  /** Waits until attestations in progress are stored, and leaves the rest to the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#loop[Symbol.asyncDispose]();
     await this.#signer[Symbol.asyncDispose]();
@@ -83,7 +83,7 @@ export class Attestor implements AsyncDisposable {
     await pause(isDone ? gatherMilliseconds : retryDelay(Math.min(this.#failures, failuresCounted)), signal);
   }
 
-  /** Signs if it is this node's turn. After a failure, others sign until this node has shown that it can. */
+  /** Signs if it is this node's turn. After a failure, other nodes sign until this node has shown that it can sign again. */
   async #work(signal: AbortSignal): Promise<void> {
     const { isOurTurn = () => true } = this.#options;
     if (isOurTurn()) await this.#drain(signal);
@@ -102,7 +102,7 @@ export class Attestor implements AsyncDisposable {
     await store.probe();
   }
 
-  /** Does work and returns whether it succeeded. A failure is logged in full; the status shows it without its private parts. */
+  /** Does work and returns whether it succeeded. The log gets a failure in full, and the status without its private parts. */
   async #attempt(work: () => Promise<unknown>): Promise<boolean> {
     try {
       await work();

@@ -54,7 +54,7 @@ async function envelopeOf(key: JobKey): Promise<Uint8Array | undefined> {
 }
 
 describe('draining the outbox of unsigned jobs', () => {
-  test('signs every job, however it ended; each statement has a salt and the number of the job', {
+  test('signs every job, however it ended, and each statement has a salt and the job’s number', {
     tags: ['Artifact-12', 'Artifact-13'],
   }, async () => {
     const ran = await endedJob(store, { lines: ['hé', '', 'x'.repeat(16_384)] });
@@ -109,7 +109,7 @@ describe('draining the outbox of unsigned jobs', () => {
     expect(await store.counts()).toMatchObject({ outbox: 0 });
   });
 
-  test('stores an attestation of the receipt of the job', async () => {
+  test('stores an attestation of the job’s receipt', async () => {
     const key = await endedJob(store);
     await drain();
     const job = await store.job(key);
@@ -120,7 +120,7 @@ describe('draining the outbox of unsigned jobs', () => {
   });
 });
 
-test('an attestation has an Ed25519 signature of the pre-authentication encoding, and hints at its key', {
+test('an attestation has an Ed25519 signature over the pre-authentication encoding, and a hint to find its key', {
   tags: ['What-4b'],
 }, async () => {
   const key = await endedJob(store);
@@ -164,7 +164,7 @@ describe('a damaged record is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, ()
     const { outbox, outbox_error } = await store.counts();
     expect(outbox).toBe(1);
     expect(outbox_error?.message).toMatch(reason);
-    // The job is not tried again, at whatever time, before the next start.
+    // Whatever the time, the job is not tried again before the next start.
     expect(await store.outbox({ now: '9999-12-31T23:59:59.999Z', limit: 1 })).toEqual([]);
   });
 
@@ -213,7 +213,7 @@ describe('a damaged record is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, ()
     expect(await audited(store, sound, pem())).toMatchObject({ kind: 'verified' });
   });
 
-  test('a damaged record is signed after it was repaired and the service started again', async () => {
+  test('a damaged record is signed after it is repaired and the service is started again', async () => {
     const key = await endedJob(store);
     tamper('update jobs set exit_code = 1');
     await drain();
@@ -241,7 +241,7 @@ describe('a damaged record is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, ()
       const stored = await store.attestation({ key: { tenant, job_id }, part: 'result_artifact' });
       const truth = truths.get(job_id) as Buffer;
       if (stored === null) refused++;
-      // A flip may change only what does not count, such as white space; then the signed content is still true.
+      // A flip may change only white space or the like, which does not count. The signed content is then still true.
       else if (!Buffer.from(stored.result_artifact ?? []).equals(truth)) untrue.push(job_id);
     }
     expect(untrue).toEqual([]);
@@ -249,7 +249,7 @@ describe('a damaged record is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, ()
   });
 });
 
-/** The result artifact of the record as it stands now. */
+/** The result artifact that follows from the present record. */
 async function truthOf(key: JobKey): Promise<Buffer> {
   const [result] = await store.terminalRecords({ keys: [key], bytesMax: 1 });
   if (result?.kind !== 'record') throw new Error('there is no record');
@@ -296,7 +296,7 @@ function flipOneBitOfRun({ job_id }: JobKey, random: (below: number) => number):
   database.prepare(`update output_runs set ${column} = ? where job_id = ?`).run(bytes, job_id);
 }
 
-/** The generator gives the same numbers every time (a linear congruential generator). */
+/** A linear congruential generator, which gives the same numbers for the same seed. */
 function seeded(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -305,7 +305,7 @@ function seeded(seed: number): (below: number) => number {
   };
 }
 
-test('a result over 16 MiB is postponed until the next start, and the error states its size (ATT-09)', {
+test('a result larger than 16 MiB is postponed until the next start, and the error states its size (ATT-09)', {
   tags: ['Limits-19', 'ATT-09'],
 }, async () => {
   const small = await endedJob(store);
@@ -395,7 +395,7 @@ function once(): AbortSignal {
   } as AbortSignal;
 }
 
-test('draining ends with an error if the store cannot be read, and the next draining signs the job', async () => {
+test('draining ends with an error if the store cannot be read, and the next run signs the job', async () => {
   await endedJob(store);
   const blind = withFaults(store, { terminalRecords: () => Promise.reject(new Error('unreadable')) });
   await expect(drain({ store: blind })).rejects.toThrow('unreadable');

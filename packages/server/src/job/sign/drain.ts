@@ -1,7 +1,7 @@
 /**
- * Attests all jobs in the outbox that are due. Batches overlap: while one is signed, the next is read and the one
- * before is stored, so that signing alone limits the speed. After a crash the jobs are still in the outbox, and signing
- * them again makes the same bytes.
+ * Attests all jobs in the outbox that are due. Batches overlap: while one batch is signed, the next is read and the
+ * previous one is stored, so that only signing limits the speed. After a crash, the jobs are still in the outbox, and
+ * signing them again makes the same bytes.
  */
 
 import type { OutboxEntry } from '../../store/records/rows.ts';
@@ -10,31 +10,31 @@ import { attestBatch, type BatchOptions } from './attest-batch.ts';
 
 export interface DrainOptions extends BatchOptions {
   readonly store: BatchOptions['store'] & Pick<Store, 'outbox'>;
-  /** When it aborts, no further batch is begun. */
+  /** Once this signal aborts, no further batch is begun. */
   readonly signal: AbortSignal;
 }
 
 const batchJobsMax = 64;
-/** The most batches at a time: one is read, one is signed and one is stored. */
+/** The most batches at a time: one that is read, one that is signed and one that is stored. */
 const batchesMax = 3;
-/** Jobs that are looked up at once, for several batches. */
+/** How many jobs are looked up at once, enough for several batches. */
 const lookJobsMax = 512;
 
 /**
  * Attests jobs until none is due. A job that cannot be attested is postponed and does not delay the others.
  *
- * @throws an error that concerns every job, once the batches that were begun are over.
+ * @throws an error that concerns every job, once all batches in progress are over.
  */
 export async function drainOutbox(options: DrainOptions): Promise<void> {
   const taken = new Set<string>();
   const batches = new Set<Promise<void>>();
   const failures: unknown[] = [];
   let due: readonly OutboxEntry[] = [];
-  /** Whether more jobs than those read may be due. Jobs that enter the outbox meanwhile wait for the next call. */
+  /** Whether more jobs may be due than were read. Jobs that enter the outbox meanwhile wait for the next call. */
   let isMore = true;
   while (failures.length === 0 && !options.signal.aborted) {
     if (due.length === 0 && isMore) ({ due, isMore } = await dueEntries(options.store, taken));
-    // A batch may have failed while the outbox was read. Its jobs are due again, and no further batch is begun.
+    // If a batch failed while the outbox was read, its jobs are due again, and no further batch is begun.
     if (failures.length > 0) break;
     if (due.length === 0 && batches.size === 0) return;
     if (due.length === 0 || batches.size >= batchesMax) {

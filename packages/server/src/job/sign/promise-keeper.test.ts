@@ -96,7 +96,7 @@ test('no promise is signed before the log is open', async () => {
   expect((await testStore.store.jobPromise(key))?.envelope).not.toBeNull();
 });
 
-test('a promise that was not signed because the service died is signed unchanged later', {
+test('a promise that was not signed because the service died is signed later, unchanged', {
   tags: ['Promise-2'],
 }, async () => {
   await logKeeper().logWhatWaits();
@@ -136,7 +136,7 @@ test('two nodes that sign the same statements at once make the same bytes', asyn
   expect(new Set(made)).toEqual(new Set(pending.map(({ envelope }) => encodeBase64(envelope))));
 });
 
-test('the log states before each promised time that a job still waits, and the job continues', {
+test('before each promised time, the log states that a job still waits, and the job continues', {
   tags: ['Promise-4'],
 }, async () => {
   await logKeeper().logWhatWaits();

@@ -1,7 +1,7 @@
 /**
- * Signs the promises of accepted jobs, and, if a job still waits when its promise is due, a statement that says so.
- * Only the node whose turn it is signs. The values to sign come from the store, so two nodes that sign make the same
- * bytes, and the values survive a crash. A promise ends no job. docs/decisions/0066.
+ * Signs the promises of accepted jobs. If a job still waits when its promise is due, signs a statement that says so.
+ * Only the node whose turn it is signs. The values to sign come from the store, so they survive a crash, and two nodes
+ * that sign make the same bytes. A promise never ends a job. docs/decisions/0066.
  */
 import { originOfLog, pendingStatement, promiseStatement, sha256Hex, type Unsigned } from '@vouchbox/evidence';
 import { pause } from '../../ground/waiting/pause.ts';
@@ -33,15 +33,15 @@ export interface PromiseKeeperOptions {
   readonly seconds: number;
   readonly nudges: Nudges;
   readonly log: Log;
-  /** Whether this node is the one that signs. Absent if there are no other nodes. */
+  /** Whether it is this node that signs. Absent if there are no other nodes. */
   readonly isOurTurn?: () => boolean;
 }
 
-/** How long promises wait for others to be signed with them. */
+/** How long promises wait to be signed together with others. */
 const gatherMilliseconds = 50;
-/** The longest time between two looks: another node may have left something to sign. */
+/** The longest time between two looks, because another node may have left something to sign. */
 const recheckMilliseconds = 5000;
-/** Statements that are signed and stored together. */
+/** How many statements are signed and stored together. */
 const batchMax = 256;
 
 export class PromiseKeeper implements AsyncDisposable {
@@ -73,11 +73,11 @@ export class PromiseKeeper implements AsyncDisposable {
     await pause(gatherMilliseconds, signal);
   }
 
-  /** Signs everything that is to be signed at this time. Returns in how many milliseconds the next promise is due. */
+  /** Signs everything that is due at this time. Returns in how many milliseconds the next promise is due. */
   async keep(now: number): Promise<number> {
     const { store } = this.#options;
     const log = await store.logState();
-    // The log is opened by the loop that gives places in it.
+    // Another loop opens the log: the one that gives statements their places in it.
     if (log === null) return recheckMilliseconds;
     while ((await this.#signPromises(log)) === batchMax);
     while ((await store.drawPending({ now: timeOf(now), ...this.#times(now), limit: batchMax })) === batchMax);

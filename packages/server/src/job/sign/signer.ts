@@ -1,6 +1,6 @@
 /**
- * The service's side of the thread that signs. The thread starts with the first record. If it dies, its records are
- * lost, and the next record starts another thread.
+ * The service's side of the signing thread. The thread starts with the first record. If it dies, the records that it had
+ * are lost, and the next record starts another thread.
  */
 import { Worker } from 'node:worker_threads';
 import type { Signed, Unsigned } from '@vouchbox/evidence';
@@ -8,21 +8,21 @@ import type { TerminalRecord } from '../../store/records/answers.ts';
 import type { SigningKey } from './keys/key-files.ts';
 import type { SigningAnswer, SigningRequest, SigningResult } from './signing-messages.ts';
 
-/** The thread's room for new objects, in MiB. As in a thread of the store, little data outlives a call. */
+/** How many MiB the thread has for new objects. As in the store's threads, little data outlives a call. */
 const newObjectsMb = 8;
 
-/** Thrown if the thread that signs does not answer. */
+/** Thrown if the signing thread does not answer. */
 export class SignerError extends Error {
   override readonly name = 'SignerError';
 }
 
-/** Signs records on a separate thread. Disposing ends the thread and rejects the calls that still wait. */
+/** Signs records on a separate thread. Disposing it ends the thread and rejects the calls that still wait. */
 export class Signer implements AsyncDisposable {
   readonly #waiting = new Map<number, PromiseWithResolvers<SigningAnswer>>();
   #worker: Worker | null = null;
   #lastId = 0;
 
-  /** The result for each record, in their order. Rejects if the thread died: a call without records shows whether it lives. */
+  /** One result for each record, in the same order. Rejects if the thread died. An empty call shows whether it is alive. */
   async attest(
     records: readonly TerminalRecord[],
     key: SigningKey,
@@ -31,7 +31,7 @@ export class Signer implements AsyncDisposable {
     return (await this.#ask({ records, statements: [] }, key, isLogged)).results;
   }
 
-  /** Each statement with its signature, in their order, and its leaf if it is to be logged. Rejects if the thread died. */
+  /** Each statement, in the same order, with its signature and, if it will be logged, its leaf. Rejects if the thread died. */
   async sign(
     statements: readonly Unsigned[],
     key: SigningKey,
@@ -75,7 +75,7 @@ export class Signer implements AsyncDisposable {
     return answer;
   }
 
-  /** Rejects every waiting call: all were given to this worker. */
+  /** Rejects every waiting call, because this worker had them all. */
   #lose(worker: Worker, error: Error): void {
     if (this.#worker !== worker) return;
     this.#worker = null;

@@ -1,6 +1,6 @@
 /**
- * The thread that signs. Digesting and writing a result of many megabytes takes as long as many requests, so it does
- * not happen on the thread that answers them.
+ * The signing thread. Digesting and writing a result of many megabytes takes as long as answering many requests, so the
+ * thread that answers requests does not do it.
  */
 import assert from 'node:assert';
 import { sign } from 'node:crypto';
@@ -30,7 +30,7 @@ port.on('message', ({ id, key, loggedKey, records, statements }: SigningRequest)
   port.postMessage({ id, results, signed } satisfies SigningAnswer);
 });
 
-/** The result is compressed here, so that only one large result is held uncompressed at a time. */
+/** Compresses the result, so that only one large result is held uncompressed at a time. */
 function storable(made: AttestResult): SigningResult {
   if (made.kind !== 'attested') return made;
   const { result, ...rest } = made.attestation;

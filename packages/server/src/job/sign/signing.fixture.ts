@@ -1,4 +1,4 @@
-/** For tests of signing: jobs that ended in a real store, and what an auditor makes of their attestations. */
+/** For tests of signing: ended jobs in a real store, and an auditor's check of their attestations. */
 import { type EnvelopeVerification, resultSubjectName, verifyEnvelope } from '@vouchbox/evidence';
 import { type EventBody, RESULT_MEDIA_TYPE } from '@vouchbox/protocol';
 import type { FinishInput } from '../../store/records/inputs.ts';
@@ -20,7 +20,7 @@ export async function endedJob(
   return key;
 }
 
-/** Checks a job's stored attestation as an auditor who pinned the key does. */
+/** Checks a job's stored attestation like an auditor who pinned the key. */
 export async function audited(store: Store, key: JobKey, pem: string): Promise<EnvelopeVerification> {
   const stored = await store.attestation({ key, part: 'result_artifact' });
   if (stored?.result_artifact == null) throw new Error('the job is not attested');

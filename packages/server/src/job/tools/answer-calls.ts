@@ -1,4 +1,4 @@
-/** The callers' side of a program's calls of tools: read the open ones, and answer each once. */
+/** The callers' side of a program's tool calls: they read the open calls and answer each of them once. */
 import type { OpenToolCall, ToolAnswerTaken, ToolCalls } from '@vouchbox/protocol';
 import { type JsonText, jsonText, Spelled } from '../../ground/json-text.ts';
 import { ServiceError } from '../../ground/service-error.ts';
@@ -19,17 +19,17 @@ export interface AnsweringOptions {
   readonly shutdown: AbortSignal;
 }
 
-/** The job of the calls, and the principal that asks. */
+/** The job that makes the calls, and the principal that asks for them. */
 export interface Asker extends JobKey {
   readonly principal: string;
 }
 
-/** Which calls, and how long to wait if there are none. */
+/** Which calls are requested, and how long to wait if there are none. */
 export interface CallsAsked extends Wait {
   readonly after: number;
 }
 
-/** The text of one `ToolCalls`, and whether it is empty although more calls may come. */
+/** The text of a `ToolCalls`, and whether it has no calls although more may come. */
 export interface ToolCallsAnswer {
   readonly isEmpty: boolean;
   readonly text: JsonText<ToolCalls>;
@@ -89,7 +89,7 @@ export async function answerCall(
   return { call_seq: seq, seq: taken.answer_seq, replayed: taken.kind === 'same' };
 }
 
-/** The answer in a body that was not checked yet. */
+/** The answer in a body that has not been checked yet. */
 function outcomeOf(answer: unknown): { readonly result: unknown } | { readonly error: string } {
   const members = typeof answer === 'object' && answer !== null ? Object.keys(answer) : [];
   if (members.length === 1 && members[0] === 'result') return { result: (answer as { result: unknown }).result };

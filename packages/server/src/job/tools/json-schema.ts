@@ -1,15 +1,15 @@
 /**
- * Whether a JSON text fits a schema. Only this module knows the library, which generates no code from a schema. This module runs
- * on a thread of its own, with a deadline: a hostile pair of a schema and a value may take any time, or all of the stack.
+ * Whether a JSON text fits a schema. Only this module uses the library, and the library generates no code from a schema. The
+ * module runs on its own thread with a deadline, because a hostile schema and value may take any amount of time or stack.
  */
 import { Validator } from '@cfworker/json-schema';
 import { printable } from '@vouchbox/protocol/vocabulary';
 
-/** How many schemas are kept in their prepared form. */
+/** How many prepared schemas are kept. */
 const keptMax = 256;
 const kept = new Map<string, Validator>();
 
-/** What is wrong with a value, in words that may follow its name; null if the value fits. Value and schema are JSON texts. */
+/** What is wrong with a value, in words that can follow its name; null if the value fits. Value and schema are JSON texts. */
 export function misfitOfJson(schema: string, value: string): string | null {
   const { valid, errors } = validatorOf(schema).validate(JSON.parse(value));
   if (valid) return null;

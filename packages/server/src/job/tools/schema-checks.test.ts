@@ -24,7 +24,7 @@ test.each<[string, unknown, string]>([
   ['items that differ', { uniqueItems: true }, '[{"a":1},{"a":2}]'],
   ['a schema of a member by the name of a prototype', { properties: { ['__proto__']: { type: 'string' } } }, '{}'],
   ['a member of a prototype that is there', { required: ['__proto__'] }, '{"__proto__":1}'],
-])('a value fits its schema: %s', async (_, schema, value) => {
+])('a value that fits its schema is accepted: %s', async (_, schema, value) => {
   expect(await asked(schema, value)).toBeNull();
 });
 
@@ -52,7 +52,7 @@ const DOUBLING = {
   ),
 };
 
-test('a check of a schema that takes too long or exhausts the stack is given up, and the next check is made', async () => {
+test('a check that takes too long or exhausts the stack is given up, and the next check is made', async () => {
   expect(await asked({ $ref: '#' }, '1')).toBe(UNCHECKED);
   expect(await asked(DOUBLING, '1')).toBe(UNCHECKED);
   expect(await asked({ type: 'string' }, '"x"')).toBeNull();
@@ -68,7 +68,7 @@ test('a check of one tenant waits for at most one slow check of another tenant',
   expect(order).toEqual(['slow 1', 'quick', 'slow 2', 'slow 3']);
 });
 
-test('a stopping service answers the waiting checks as not made', async () => {
+test('a stopping service answers that the waiting checks were not made', async () => {
   const waiting = [asked(DOUBLING, '1'), asked({}, '1')];
   await checks[Symbol.asyncDispose]();
   expect(await Promise.all(waiting)).toEqual([UNCHECKED, UNCHECKED]);

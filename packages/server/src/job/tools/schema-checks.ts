@@ -1,12 +1,12 @@
 /**
- * The service's side of the thread that checks values against schemas. One check is under way at a time, and has a
+ * The service's side of the thread that checks values against schemas. One check is made at a time, and it has a
  * deadline: if it takes longer, the thread is ended. Tenants take turns, so that a tenant with slow checks delays every
- * other tenant by one check.
+ * other tenant by only one check.
  */
 import { Worker } from 'node:worker_threads';
 
 const millisecondsMax = 500;
-/** The memory of the thread, enough for the largest values. A check that needs more ends the thread. */
+/** The thread's memory, enough for the largest values. A check that needs more ends the thread. */
 const memoryMb = 64;
 
 /** A value and a schema, both as JSON texts. */
@@ -21,7 +21,7 @@ export interface SchemaAnswer {
   readonly failed: boolean;
 }
 
-/** The fault of a value that could not be checked. It counts as a value that does not fit. */
+/** The fault in a value that could not be checked. Such a value counts as one that does not fit. */
 export const UNCHECKED = 'could not be checked in time';
 
 interface Check extends SchemaQuestion {
@@ -29,10 +29,10 @@ interface Check extends SchemaQuestion {
   readonly resolve: (misfit: string | null) => void;
 }
 
-/** The thread that checks, which starts with the first check. Disposing ends it. */
+/** The thread that checks values. It starts with the first check, and disposing it ends it. */
 export class SchemaChecks implements AsyncDisposable {
   readonly #deadlineMilliseconds: number;
-  /** Checks that wait, by tenant; the tenant whose turn is next comes first. */
+  /** Waiting checks, keyed by tenant. The tenant whose turn is next comes first. */
   readonly #waiting = new Map<string, Check[]>();
   #worker: Worker | null = null;
   #current: Check | null = null;
@@ -73,7 +73,7 @@ export class SchemaChecks implements AsyncDisposable {
   }
 
   #isOver = false;
-  /** Whether the thread has loaded its modules, which takes long on a busy host. The time of a check counts from then on. */
+  /** Whether the thread has loaded its modules, which takes long on a busy host. Only then does a check's time begin. */
   #isReady = false;
 
   #watch(): void {
@@ -117,14 +117,14 @@ export class SchemaChecks implements AsyncDisposable {
     this.#next();
   }
 
-  /** Puts a tenant that had a turn behind all others. */
+  /** Moves a tenant that just had its turn behind all others. */
   #putBehind(tenant: string): void {
     const checks = this.#waiting.get(tenant);
     this.#waiting.delete(tenant);
     if (checks !== undefined) this.#waiting.set(tenant, checks);
   }
 
-  /** Notes that the thread is gone, or ends it. */
+  /** Ends the thread if it still runs, and notes that it is gone. */
   #lose(worker: Worker | null): void {
     if (worker === null || worker !== this.#worker) return;
     this.#worker = null;

@@ -10,7 +10,7 @@ assert(port !== null, 'the checker of schemas runs as a thread');
 port.on('message', (question: SchemaQuestion) => port.postMessage(answerTo(question)));
 port.postMessage('ready');
 
-/** Checks a value. A check that needs more of the stack than there is counts as a failed one. */
+/** Checks a value. A check that exhausts the stack counts as failed. */
 function answerTo({ schema, value }: SchemaQuestion): SchemaAnswer {
   try {
     return { misfit: misfitOfJson(schema, value), failed: false };

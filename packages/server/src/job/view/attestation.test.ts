@@ -58,7 +58,7 @@ function tamper(statement: string, ...values: (string | number | Uint8Array)[]):
   expect(database.prepare(statement).run(...values).changes).toBeGreaterThan(0);
 }
 
-test('the stored bytes of an attestation are returned with their digest, also after a restart (ATT-05)', {
+test('the stored bytes of an attestation are returned with their digest, even after a restart (ATT-05)', {
   tags: ['Evidence-1', 'ATT-05'],
 }, async () => {
   const key = await attestedJob();
@@ -91,7 +91,7 @@ describe('a job without an attestation', { tags: ['Attestation-3'] }, () => {
     await expect(read(key, 'result_artifact')).rejects.toMatchObject({ code });
   });
 
-  test('a request for the attestation of an unsigned job is refused as disabled while signing is off', async () => {
+  test('a request for an unsigned job’s attestation is refused as disabled while signing is off', async () => {
     const off = attestationBytes(await endedJob(store), 'envelope', { ...optionsOf(), isSigning: false });
     await expect(off).rejects.toMatchObject({ code: 'attestation_disabled', retryable: false });
   });
@@ -146,7 +146,7 @@ describe('the attestations of several nodes with one store', () => {
 describe('a tampered attestation is never returned, but withdrawn and signed again (ATT-10)', {
   tags: ['ATT-10'],
 }, () => {
-  /** Expects both parts to be refused, and a new attestation to verify and to equal the first. */
+  /** Expects that both parts are refused, and that a new attestation verifies and equals the first. */
   async function expectWithdrawn(key: JobKey, before: Uint8Array): Promise<void> {
     const nudges: string[] = [];
     const options = { ...optionsOf(), nudges: { send: (topic: string) => nudges.push(topic) }, log };
@@ -182,14 +182,14 @@ describe('a tampered attestation is never returned, but withdrawn and signed aga
     envelope_sha256, envelope_size_bytes, attestations.receipt_sha256 from attestations as other where other.job_id = ?)
     where job_id = ?`;
 
-  test('an attestation moved from another job is withdrawn', async () => {
+  test('an attestation that was moved from another job is withdrawn', async () => {
     const [key, other] = [await attestedJob(), await attestedJob()];
     const before = (await read(key)).bytes;
     tamper(SWAP, other.job_id, key.job_id);
     await expectWithdrawn(key, before);
   });
 
-  test('an attestation moved from another tenant is withdrawn', async () => {
+  test('an attestation that was moved from another tenant is withdrawn', async () => {
     const key = await attestedJob();
     const before = (await read(key)).bytes;
     const other = await runJob(store, { tenant: 'other', job_id: `${key.job_id.slice(0, -1)}x` });
@@ -199,7 +199,7 @@ describe('a tampered attestation is never returned, but withdrawn and signed aga
     await expectWithdrawn(key, before);
   });
 
-  test('an envelope moved from another job together with its digests is withdrawn', async () => {
+  test('an envelope that was moved from another job together with its digests is withdrawn', async () => {
     const [key, other] = [await attestedJob(), await attestedJob()];
     const before = (await read(key)).bytes;
     tamper(
@@ -232,7 +232,7 @@ describe('a tampered attestation is never returned, but withdrawn and signed aga
     await expectWithdrawn(key, before);
   });
 
-  test('an envelope signed with a key of another service is withdrawn', async () => {
+  test('an envelope that was signed with another service’s key is withdrawn', async () => {
     const key = await endedJob(store);
     const foreign = openSigningKeys(mkdtempSync(join(keysDirectory, 'foreign-')));
     await sign(() => foreign.current());
@@ -243,7 +243,7 @@ describe('a tampered attestation is never returned, but withdrawn and signed aga
 describe('the detail of a job', () => {
   const detailOf = async (key: JobKey) => JSON.parse((await store.jobDetail(key)) ?? 'null') as JobDetail;
 
-  test('says where the attestation is and describes it, once the job has one', async () => {
+  test('describes the attestation and says where it is, once the job has one', async () => {
     const key = await endedJob(store);
     const detail = () => detailOf(key);
     const nothing = Object.fromEntries(Object.keys((await detail()).attestation).map((name) => [name, null]));
@@ -266,7 +266,7 @@ describe('the detail of a job', () => {
     });
   });
 
-  test('says that an attestation of another receipt is not available', async () => {
+  test('says that no attestation is available if the stored one is for another receipt', async () => {
     const key = await attestedJob();
     tamper(`update attestations set receipt_sha256 = 'f'`);
     expect((await detailOf(key)).attestation.available).toBe(false);

@@ -1,7 +1,7 @@
 /**
- * The exact bytes of the signed evidence of a job, for its owner, even if signing is off now. Bytes that differ from
- * the signed ones are never served: they are withdrawn and signed again, or left alone if signing is off, or if no node
- * of a fleet knows their key. Spec § GET attestation and result-artifact.
+ * The exact bytes of a job's signed evidence, for the job's owner, even if signing is off now. Bytes that differ from
+ * the signed bytes are never served. They are withdrawn and signed again. If signing is off, or no node of a fleet
+ * knows their key, they are left alone. Spec § GET attestation and result-artifact.
  */
 import { isTerminal } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
@@ -17,7 +17,7 @@ import { jobNotFound } from '../refusals.ts';
 import { attestationProblem, isSignedByStrangers } from '../sign/attestation-problem.ts';
 import type { SigningKeys } from '../sign/keys/signing-keys.ts';
 
-/** Bytes as they were stored, and their SHA-256 as 64 lower-case hex digits. */
+/** Stored bytes, unchanged, and their SHA-256 as 64 lower-case hex digits. */
 export interface ExactBytes {
   readonly bytes: Uint8Array;
   readonly sha256: string;
@@ -27,7 +27,7 @@ export interface AttestationOptions {
   readonly store: Pick<Store, 'attestation' | 'jobSummary' | 'withdrawAttestation' | 'resultOf'>;
   readonly objects: Pick<ObjectContents, 'read'>;
   readonly keys: Pick<SigningKeys, 'publicKey'> & {
-    /** Learns a key with which another node signed. Absent if there are no other nodes. */
+    /** Learns a key that another node signed with. Absent if there are no other nodes. */
     learn?(key_id: string): Promise<void>;
   };
   /** False if the operator has turned signing off. */
@@ -36,7 +36,7 @@ export interface AttestationOptions {
   readonly log: Log;
 }
 
-/** After how many seconds the attestation may exist. Signing takes milliseconds. */
+/** After how many seconds to ask again for an attestation. Signing takes only milliseconds. */
 const retryAfterSeconds = 1;
 
 /**
@@ -75,8 +75,8 @@ export async function attestationBytes(
 }
 
 /**
- * Whether an attestation is intact, and no node has registered its key. The service may have signed it before it had several
- * nodes, so it is not replaced.
+ * Whether an attestation is intact although no node has registered its key. The service may have signed it before there were
+ * several nodes, so it is not replaced.
  */
 function isMadeElsewhere(stored: StoredAttestation, keys: AttestationOptions['keys']): boolean {
   return keys.learn !== undefined && isOfUnknownKey(stored, keys);
@@ -87,8 +87,8 @@ function isOfUnknownKey({ isIntact, envelope }: StoredAttestation, keys: Attesta
 }
 
 /**
- * The result, from its row or its object, or the fault in it. A missing or damaged object is not a loss: the result is made again
- * from the history of the job.
+ * The result from its row or its object, or the fault in the result. If the object is missing or damaged, nothing is lost: the
+ * result is made again from the job's history.
  *
  * @throws ObjectError if the object store cannot be asked
  */
@@ -123,7 +123,7 @@ function disabled(): ServiceError {
   return new ServiceError('attestation_disabled', 'The operator has turned signing off.');
 }
 
-/** The refusal if the key is unknown. Waiting does not help: the operator must bring the key back. */
+/** The refusal if the key is unknown. Waiting does not help, because the operator must bring back the key. */
 function unknownKey(): ServiceError {
   const message =
     'The job was signed with a key that the service does not have: the operator must start the service with the attestation-keys directory that has the key.';

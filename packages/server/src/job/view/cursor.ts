@@ -1,7 +1,7 @@
 /**
- * Places in a tenant's job list, opaque to clients. A cursor names the last job of a page. A digest binds it to the
- * tenant, so that a foreign or damaged cursor is refused and not read as another place. A cursor is not a credential:
- * the list is always read for the caller's tenant.
+ * Places in a tenant's job list, opaque to clients. A cursor names the last job on a page. A digest binds the cursor to
+ * its tenant: another tenant's cursor or a damaged cursor is refused, and never taken for another place. A cursor is not
+ * a credential, because the list is always read for the caller's tenant.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import { cursorCharsMax } from '@vouchbox/protocol';
@@ -11,14 +11,14 @@ import type { ListPlace } from '../../store/records/rows.ts';
 const CURSOR_DOMAIN = 'svc.list-cursor.v1';
 const digestBytes = 16;
 
-/** The cursor of the page that follows a job. The same job gives the same cursor, across restarts too. */
+/** The cursor for the page after a job. The same job gives the same cursor, even after a restart. */
 export function encodeCursor(tenant: string, { created_at, job_id }: ListPlace): string {
   const place = `${created_at} ${job_id}`;
   return Buffer.concat([digest(tenant, place), Buffer.from(place)]).toString('base64url');
 }
 
 /**
- * The place of the job that a cursor of this tenant names.
+ * The place of the job that one of this tenant's cursors names.
  *
  * @throws ServiceError `invalid_request` for anything that `encodeCursor` did not make for this tenant.
  */
@@ -31,7 +31,7 @@ export function decodeCursor(tenant: string, cursor: string): ListPlace {
   throw new ServiceError('invalid_request', 'cursor is not one that this list gave out.');
 }
 
-/** Reads the place in a cursor, which is a time, a space and an id. A time has no space in it. */
+/** Reads the place in a cursor: a time, a space and an id. A time contains no space. */
 function placeOf(place: string): ListPlace {
   const space = place.indexOf(' ');
   return { created_at: place.slice(0, space), job_id: place.slice(space + 1) };

@@ -1,4 +1,4 @@
-/** The outcome of a job that has ended, for a reader of its events who asked to get it with the last event. */
+/** The outcome of an ended job, for a reader of its events who asked to get the outcome with the last event. */
 import type { AnyReceipt, FilledQueryOf, FoldedResult } from '@vouchbox/protocol';
 import type { JsonText } from '../../ground/json-text.ts';
 import { type Body, jsonOf, LongJson } from '../body.ts';
@@ -10,13 +10,13 @@ export interface EndParts {
   readonly receipt?: LongJson<AnyReceipt>;
 }
 
-/** How the parts of the job are read. */
+/** How to read the parts. */
 export interface EndReader {
   readonly result: () => Promise<{ readonly body: Body<FoldedResult> }>;
   readonly receipt: () => Promise<JsonText<AnyReceipt> | null>;
 }
 
-/** The parts that were asked for, as members of a longer text. A part that no longer exists is left out. */
+/** The requested parts, as members of a longer text. A part that no longer exists is left out. */
 export async function endParts(include: EndInclude, { result, receipt }: EndReader): Promise<EndParts> {
   const told = include.includes('receipt') ? await receipt() : null;
   return {

@@ -1,4 +1,4 @@
-/** The jobs of a tenant, newest first, in pages that stay in place while new jobs arrive. Spec § GET /v1/jobs. */
+/** A tenant's jobs, newest first, in pages that do not shift when new jobs arrive. Spec § GET /v1/jobs. */
 import type { FilledQueryOf, JobList } from '@vouchbox/protocol';
 import { type JsonText, jsonText, Spelled } from '../../ground/json-text.ts';
 import type { ListPage } from '../../store/records/answers.ts';
@@ -9,10 +9,10 @@ export interface ListOptions {
   readonly store: Pick<Store, 'list'>;
 }
 
-/** The texts of pages that were made, in case a page is requested again. */
+/** The texts made for pages, in case a page is requested again. */
 const texts = new WeakMap<ListPage, JsonText<JobList>>();
 
-/** One page; `next_cursor` is null on the last one. Rejects as `decodeCursor` throws. */
+/** One page. `next_cursor` is null on the last page. Rejects with what `decodeCursor` throws. */
 export async function list(
   tenant: string,
   query: FilledQueryOf<'listJobs'>,

@@ -1,4 +1,4 @@
-/** The parts of an answer that are read from the store during sending. */
+/** The parts of an answer that are read from the store while the answer is sent. */
 import type { ArtifactRecord } from '@vouchbox/protocol';
 import type { LongTextKind, LongTexts, TextExtent } from '../../store/records/answers.ts';
 import type { JobKey } from '../../store/records/rows.ts';
@@ -8,12 +8,12 @@ import { LongJson } from '../body.ts';
 
 type Pieces = Pick<Store, 'textPiece'>;
 
-/** The text before and after each long text, which make it a JSON value. */
+/** What to put before and after a long text to make it a JSON value. */
 const BRACKETS = { before: '[', after: ']' };
 const QUOTES = { before: '"', after: '"' };
 const AROUND = { events: BRACKETS, violations: BRACKETS, stdout: QUOTES, stderr: QUOTES };
 
-/** A long text of the store. If the extent holds the whole text, nothing more is read. */
+/** A long text in the store. If the extent already has the whole text, nothing more is read. */
 export function longText<Kind extends LongTextKind>(
   store: Pieces,
   key: JobKey,
@@ -48,7 +48,7 @@ export function longBase64(sources: ArtifactSources, key: JobKey, record: Artifa
   return new LongJson('"', read, '"');
 }
 
-/** Ends the answer before its declared length, so that the client does not take it for complete. */
+/** The error that ends the answer before its declared length, so that the client does not take it for complete. */
 function gone({ job_id }: JobKey): Error {
   return new Error(`the job ${job_id} was removed while an answer about it was sent`);
 }

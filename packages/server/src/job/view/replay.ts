@@ -1,4 +1,4 @@
-/** Stored events in pages, for a client that reads a job's history or follows it. Spec § GET /v1/jobs/{id}/replay. */
+/** Pages of stored events, for a client that reads or follows a job's history. Spec § GET /v1/jobs/{id}/replay. */
 
 import type { EndingPage } from '@vouchbox/protocol';
 import type { TextExtent } from '../../store/records/answers.ts';
@@ -19,16 +19,16 @@ export interface ReplayOptions {
   readonly ended: EndReader;
 }
 
-/** Which page, and how long to wait if it would be empty. */
+/** Which page is requested, and how long to wait if it would be empty. */
 export interface PageAsked {
   readonly after: number;
   readonly limit: number;
-  /** The members beside the last event of the page. */
+  /** What to send beside the last event on the page. */
   readonly include?: EndInclude;
   readonly wait?: Wait;
 }
 
-/** The JSON text of one `EndingPage`, and whether it is empty although more events will come. */
+/** The JSON text of an `EndingPage`, and whether the page is empty although more events will come. */
 export interface ReplayAnswer {
   readonly isEmpty: boolean;
   readonly body: Body<EndingPage>;
@@ -37,7 +37,7 @@ export interface ReplayAnswer {
 /**
  * One page. Its `next_cursor` is null after the terminal event.
  *
- * @throws ServiceError `job_not_found` for an unknown or a foreign job.
+ * @throws ServiceError `job_not_found` for an unknown job or another tenant's job.
  */
 export async function replay(key: JobKey, page: PageAsked, options: ReplayOptions): Promise<ReplayAnswer> {
   const { store, ended } = options;

@@ -1,5 +1,5 @@
 /**
- * The folded result: the exact text a program wrote, its artifacts and its violations, now or once the job has ended.
+ * The folded result: the exact text that a program wrote, its artifacts and its violations, at once or after the job's end.
  * Spec § GET /v1/jobs/{id}/result.
  */
 import {
@@ -40,7 +40,7 @@ export interface ResultOptions {
 }
 
 export interface ResultWait extends Wait {
-  /** The parts that a link shows. Default: all parts are answered. */
+  /** The parts that a link shows. By default, the answer has all parts. */
   readonly shows?: readonly LinkPart[];
 }
 
@@ -54,8 +54,8 @@ export interface ResultAnswer {
 export const eventsMax = 2 ** 31 - 1;
 
 /**
- * Waits up to `waitSeconds` for the job's end, then folds the stored events: the whole result of a job that ended, or
- * the result so far.
+ * Waits up to `waitSeconds` for the job's end, then folds the stored events into the whole result, or into the result so
+ * far if the job has not ended.
  *
  * @throws ServiceError `job_not_found`; `shutting_down` if the service stops before the wait is over.
  */
@@ -70,7 +70,7 @@ export async function result(key: JobKey, wait: ResultWait, options: ResultOptio
   if (short !== null) return { hasEnded: true, body: bodyOf(new LongJson<FoldedResult>(short)) };
   const job = await store.jobSummary(key);
   if (job === null) throw jobNotFound();
-  // A job that ended just before the service stops is still answered.
+  // If the job ended just before the service stops, the result is still sent.
   if (!isTerminal(job.status)) refuseInterrupted(wait, options);
   return { hasEnded: isTerminal(job.status), body: await bodyAsItStands(key, job, options, shows) };
 }
@@ -82,7 +82,7 @@ async function bodyAsItStands(
   shows: readonly LinkPart[] | undefined,
 ): Promise<Body<FoldedResult>> {
   const { store } = options;
-  // Files are stored with the end. If the job was not terminal when it was read, they belong to a later answer.
+  // Files are stored with the end. If the job was not terminal when it was read, its files belong in a later answer.
   const hasFiles = isTerminal(job.status) && (shows?.includes('files') ?? true);
   const isShown = (file: ArtifactRecord) => shows === undefined || isForLinks(file);
   const text = async <Kind extends LongTextKind>(kind: Kind) => {
@@ -97,7 +97,7 @@ async function bodyAsItStands(
     hasFiles ? readableArtifacts(key, options) : [],
     hasFiles ? store.largeOutputs(key) : null,
   ]);
-  // The job is read again, because output may have been cut since: `truncated` must cover every text that is sent.
+  // The job is read again, because output may have been cut since then, and `truncated` must cover every text that is sent.
   const { truncated } = isTerminal(job.status) ? job : ((await store.jobSummary(key)) ?? job);
   return bodyOf(
     longObject<FoldedResult>({
@@ -120,7 +120,7 @@ function longArtifact(options: ResultOptions, key: JobKey, record: ArtifactRecor
   return longObject<Artifact>({ path, content_base64: longBase64(options, key, record), size_bytes, sha256 });
 }
 
-/** The artifacts of a job. An object that is missing is found before anything is answered. @throws ObjectError */
+/** A job's artifacts. A missing object is noticed here, before any part of the answer is sent. @throws ObjectError */
 async function readableArtifacts(key: JobKey, { store, objects }: ResultOptions): Promise<readonly ArtifactRecord[]> {
   const records = await store.artifactRecords(key);
   const large = records.filter(({ size_bytes }) => size_bytes >= movedBytesMin);
@@ -129,7 +129,7 @@ async function readableArtifacts(key: JobKey, { store, objects }: ResultOptions)
   return records;
 }
 
-/** Waits until the job has ended, the time is over, the client is gone, or the service stops. */
+/** Waits until the job has ended, the time is up, the client is gone, or the service stops. */
 async function endOrDeadline(key: JobKey, wait: ResultWait, { history, shutdown }: ResultOptions): Promise<void> {
   using deadline = new Deadline(Math.ceil(wait.waitSeconds * 1000), [wait.signal, shutdown]);
   await history.ended(key, deadline.signal);

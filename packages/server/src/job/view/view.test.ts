@@ -22,7 +22,7 @@ const noExecution = {
 };
 
 describe('job detail', () => {
-  test('the detail of a queued job claims nothing about its execution', async () => {
+  test('the detail of a queued job claims nothing about the job’s execution', async () => {
     await using rig = await JobRig.open({ concurrency: 1 });
     await rig.submit();
     await rig.provider.running(0);
@@ -42,7 +42,7 @@ describe('job detail', () => {
     expect(detail.attestation).toMatchObject({ available: false, tenant: null, key_id: null, envelope_url: null });
   });
 
-  test('the detail of a running or ended job says what was observed of its cell', async () => {
+  test('the detail of a running or ended job says what was observed about its cell', async () => {
     await using rig = await JobRig.open();
     rig.provider.script = () => ({ ...readyPosture, seccomp: null, isolation_class: 'gvisor-application-kernel' });
     const key = await rig.submit();
@@ -64,7 +64,7 @@ describe('job detail', () => {
     expect(JSON.stringify(detail.receipt)).toBe(row.receipt_json);
   });
 
-  test('the detail of a job whose cell never became ready claims no protection and no limit', {
+  test('the detail of a job claims no protection and no limit if its cell never became ready', {
     tags: ['Detail-13'],
   }, async () => {
     await using rig = await JobRig.open();
@@ -123,7 +123,7 @@ describe('the result of a job', () => {
     expect(Number.isInteger(result.duration_ms)).toBe(true);
   });
 
-  test('a wait for a job that this process runs does not read the store', async () => {
+  test('waiting for a job that this process runs does not read the store', async () => {
     const reads: string[] = [];
     await using rig = await JobRig.open({
       faults: (real) => ({
@@ -147,7 +147,7 @@ describe('the result of a job', () => {
   test.each([
     ['a short program', {}],
     ['a program that was to leave large outputs', { large_outputs: { paths: ['output/large'], max_bytes: 1 } }],
-  ])('the result of %s is the same from memory and from the store', async (_what, asked) => {
+  ])('the result of %s is the same whether it comes from memory or from the store', async (_what, asked) => {
     let isKept = true;
     await using rig = await JobRig.open({
       faults: (real) => ({ shortResult: (key) => (isKept ? real.shortResult(key) : null) }),
@@ -188,7 +188,7 @@ describe('the result of a job', () => {
     }
   });
 
-  test('is sent to every waiting request when the job ends', async () => {
+  test('is sent in answer to every waiting request when the job ends', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -206,7 +206,7 @@ describe('the result of a job', () => {
     await expect(waiting).rejects.toMatchObject({ code: 'shutting_down', retryable: true });
   });
 
-  test('is not made for a client that has left', async () => {
+  test('is not computed for a client that has left', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     await rig.provider.running(0);
@@ -216,7 +216,7 @@ describe('the result of a job', () => {
     await expect(waiting).rejects.toThrow('gone');
   });
 
-  test('the result of another tenant’s job is not found, with and without a wait', async () => {
+  test('the result of another tenant’s job is not found, whether or not the caller waits', async () => {
     await using rig = await JobRig.open();
     const { job_id } = await rig.submit();
     for (const wait of [0, 300]) {
@@ -285,7 +285,7 @@ describe('the job list', () => {
     expect(await ids({}, callerOf('umbrella'))).toEqual([]);
   });
 
-  test('refuses the cursor of another tenant', async () => {
+  test('refuses another tenant’s cursor', async () => {
     await using rig = await JobRig.open({ concurrency: 1 });
     await rig.submit();
     await rig.submit();
@@ -311,7 +311,7 @@ test('output that was truncated before the process died is still reported as tru
   expect((await rig.detail(key.job_id)).receipt).not.toHaveProperty('truncated');
 });
 
-test('a job that ran when the service died ends as server_restarted, and its receipt states nothing about its run', {
+test('a job that was running when the service died ends as server_restarted, and its receipt states nothing about the run', {
   tags: ['Detail-4', 'Receipt-19'],
 }, async () => {
   await using rig = await JobRig.open();

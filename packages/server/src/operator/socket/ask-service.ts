@@ -1,4 +1,4 @@
-/** Asks a running service over its operator's socket: the other end of `operator-socket.ts`. */
+/** Asks a running service over its operator's socket. The other end is in `operator-socket.ts`. */
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { OperatorError } from '../operator-error.ts';
@@ -12,7 +12,7 @@ export async function isServed(dataDir: string): Promise<boolean> {
   return socket !== null;
 }
 
-/** The service's answer to a request. @throws OperatorError if the service refuses, or gives no answer in time */
+/** The service's answer to a request. @throws OperatorError if the service refuses or does not answer in time */
 export async function askService(dataDir: string, request: OperatorRequest): Promise<unknown> {
   const answer = await exchange(dataDir, request);
   if ('refused' in answer) throw new OperatorError(answer.refused.message, { hint: answer.refused.hint });
@@ -32,7 +32,7 @@ async function exchange(dataDir: string, request: OperatorRequest): Promise<Oper
   try {
     const socket = await connected(dataDir);
     socket.setTimeout(patienceOf(request), () => socket.destroy(new Error('it did not answer in time')));
-    // The socket is not ended here: the service answers the line and then ends the connection itself.
+    // The socket is not ended here, because the service answers the line and then ends the connection itself.
     socket.write(`${JSON.stringify(request)}\n`);
     return JSON.parse(await text(socket)) as OperatorAnswer;
   } catch (cause) {

@@ -1,6 +1,6 @@
 /**
- * The messages between the command line and a running service on the operator's socket. A request is one line of JSON, its answer
- * is another, and then the connection ends. Both ends have the same version, so the format may change with any release.
+ * The messages between the command line and a running service on the operator's socket. A request is one line of JSON, and so is
+ * its answer. Then the connection ends. Both ends have the same version, so the format may change with any release.
  */
 import type { Credentials } from '../credentials.ts';
 
@@ -8,10 +8,10 @@ import type { Credentials } from '../credentials.ts';
 export const requestBytesMax = 64 * 1024;
 /** How long either end waits for the other. */
 export const patienceMilliseconds = 10_000;
-/** How long some requests may take: to prove packs with slow canaries and compilers, or to open the next tree of a long log. */
+/** How long slow requests may take: proving packs with slow canaries and compilers, or opening the next tree of a long log. */
 const packsMilliseconds = 5 * 60_000;
 
-/** One request for each method of the credentials. */
+/** One request for each method of `Credentials`. */
 type CredentialRequest = {
   [Ask in keyof Credentials]: { readonly ask: Ask; readonly with: Parameters<Credentials[Ask]>[0] };
 }[keyof Credentials];
@@ -24,7 +24,7 @@ interface PlainRequest {
 
 export type OperatorRequest = CredentialRequest | PlainRequest;
 
-/** Milliseconds without a byte after which the connection of a request ends. */
+/** After how many milliseconds without a byte a request's connection ends. */
 export function patienceOf({ ask }: OperatorRequest): number {
   return ask === 'takePacks' || ask === 'reopenLog' ? packsMilliseconds : patienceMilliseconds;
 }

@@ -1,4 +1,4 @@
-/** Whether a line on the operator's socket is a valid request: only the service that is asked checks it. */
+/** Whether a line on the operator's socket is a valid request. Only the service that gets the line checks it. */
 import { fits, type TSchema, Type } from '@vouchbox/protocol';
 import type { OperatorRequest } from './messages.ts';
 

@@ -44,7 +44,7 @@ async function served(directory = dataDir): Promise<Credentials> {
   return credentials;
 }
 
-/** The socket's answer to these bytes before it ends the connection. */
+/** What the socket answers to these bytes before it ends the connection. */
 async function said(directory: string, bytes: string): Promise<string> {
   const socket = connect(join(directory, 'operator.sock'));
   socket.on('error', () => {});
@@ -69,7 +69,7 @@ test('a running service creates, rotates, revokes and lists credentials for its 
   ]);
 });
 
-test('a refusal by a running service has the same text as a refusal of a command without a service', async () => {
+test('a refusal from a running service has the same text as the refusal from a command without a service', async () => {
   await using _service = await serving();
   const credentials = await served();
   await expect(credentials.create({ ...plain, tenant: '__proto__' })).rejects.toMatchObject({
@@ -79,14 +79,14 @@ test('a refusal by a running service has the same text as a refusal of a command
   });
 });
 
-test('a failure of the service is reported without its cause', async () => {
+test('a failure in the service is reported without its cause', async () => {
   const fail = () => Promise.reject(new Error('a secret of the store'));
   await using _service = await serving(dataDir, { create: fail, list: fail, rotate: fail, revoke: fail });
   const failure = await (await served()).list({ tenant: null }).catch((error: unknown) => error);
   expect(failure).toMatchObject({ name: 'OperatorError', message: 'the service failed' });
 });
 
-test('only the owner may use the socket, and the socket is gone when the service has ended', async () => {
+test('only the owner may use the socket, and the socket is gone once the service has ended', async () => {
   {
     await using _service = await serving();
     expect(statSync(join(dataDir, 'operator.sock')).mode & 0o777).toBe(0o600);
@@ -95,7 +95,7 @@ test('only the owner may use the socket, and the socket is gone when the service
   expect(await servedCredentials(dataDir)).toBeNull();
 });
 
-test('the socket of a data directory works even if the path of the directory is too long for a socket', async () => {
+test('the socket works even if the data directory’s path is too long for a socket', async () => {
   const long = join(dataDir, 'd'.repeat(120));
   await mkdir(long);
   await using _service = await serving(long);
@@ -103,7 +103,7 @@ test('the socket of a data directory works even if the path of the directory is 
 });
 
 test('a socket that a killed service left is replaced, but the socket of a running service is kept', async () => {
-  // Closing a server removes only the file at the path that it listened on. So a socket that was moved stays, and is dead.
+  // Closing a server removes only the file at the path on which it listened. So a socket that was moved stays, and is dead.
   const dead = createServer().listen(join(dataDir, 'dead.sock'));
   await new Promise((resolve) => dead.once('listening', resolve));
   await rename(join(dataDir, 'dead.sock'), join(dataDir, 'operator.sock'));

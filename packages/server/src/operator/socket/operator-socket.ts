@@ -1,7 +1,7 @@
 /**
- * The operator's way into a running service: a Unix socket in the data directory that only the service's own user, and root, may
+ * The operator's way into a running service: a Unix socket in the data directory that only the service's own user and root may
  * open. The store belongs to the process that serves it, so commands that change credentials ask that process, and every change
- * takes effect from the next request on. Everybody who may open the socket may also read the store, so no credential is needed.
+ * takes effect from the next request on. No credential is needed, because whoever may open the socket may also read the store.
  */
 import { rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -23,10 +23,10 @@ import { type SocketAddress, socketAddressOf } from './socket-address.ts';
 
 /** The most connections at once. Operators are few. */
 const connectionsMax = 8;
-/** The socket's file is made with no permission for anybody but its owner. */
+/** The mask for making the socket's file, which leaves permissions only to its owner. */
 const OWNER_ONLY = 0o177;
 
-/** The requests of an operator to the service. */
+/** The parts of the service that an operator's requests reach. */
 interface Operated {
   readonly credentials: Credentials;
   readonly sandbox: {
@@ -42,7 +42,7 @@ export interface OperatorSocketOptions extends Operated {
   readonly dataDir: string;
 }
 
-/** An open socket. Disposing ends its connections and removes its file. */
+/** An open socket. Disposing it ends its connections and removes its file. */
 export class OperatorSocket implements AsyncDisposable {
   readonly #server: Server;
   readonly #address: SocketAddress;
@@ -58,7 +58,7 @@ export class OperatorSocket implements AsyncDisposable {
   }
 
   /**
-   * Listens; the data directory must exist.
+   * Begins to listen. The data directory must exist.
    *
    * @throws StartError if another service answers on the socket, or if no socket can be made
    */
@@ -88,7 +88,7 @@ export class OperatorSocket implements AsyncDisposable {
   }
 }
 
-/** Removes the socket that a killed process left. It answers nobody, and must go before another process can listen. */
+/** Removes a socket that a killed process left. Nobody answers on it, and it must go before another process can listen. */
 async function removeLeftover(path: string, dataDir: string): Promise<void> {
   if (await isAnswering(path)) throw new StartError(`another service uses the data directory ${dataDir}`);
   await rm(path, { force: true });
@@ -101,7 +101,7 @@ function isAnswering(path: string): Promise<boolean> {
   return promise.finally(() => socket.destroy());
 }
 
-/** Listens, with these permissions for the socket's file. No other code of this thread can run before `listen` makes the file. */
+/** Listens, with these permissions for the socket's file. No other code on this thread can run before `listen` makes the file. */
 function listenAlone(server: Server, path: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const mask = process.umask(OWNER_ONLY);
@@ -150,8 +150,8 @@ async function answerTo(asked: OperatorRequest, operated: Operated): Promise<Ope
 }
 
 /**
- * The bytes before the first newline. Null if the other side sends nothing: it only asked whether a service is here.
- * Rejects if there are too many bytes, or if the line does not end.
+ * The bytes before the first newline. Null if the other side sends nothing because it only wanted to know whether a
+ * service is here. Rejects if there are too many bytes or the line does not end.
  */
 async function lineOf(socket: Socket): Promise<Buffer | null> {
   const pieces: Buffer[] = [];

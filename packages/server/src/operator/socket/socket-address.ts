@@ -1,6 +1,6 @@
 /**
- * The address of the operator's socket of a data directory. The kernel takes at most 107 bytes for the address of a
- * socket, so a longer path is reached through an open descriptor of its directory.
+ * The address of the operator's socket in a data directory. The kernel takes at most 107 bytes for a socket's address,
+ * so a longer path is reached through an open descriptor for its directory.
  */
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';

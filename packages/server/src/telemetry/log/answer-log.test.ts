@@ -25,7 +25,7 @@ test.each<Partial<AnswerLine>>([
   { credential_id: 'a "quoted" one\n\u2028\ud800' },
   { method: 'M-"SEARCH' },
   { duration_ms: 0 },
-])('an answer is one JSON object in one line, exactly: %j', (changes) => {
+])('an answer is logged as exactly one JSON object on one line: %j', (changes) => {
   const answer = { ...ANSWER, ...changes };
   const [line = '', ...others] = linesOf([answer]);
   expect(others).toEqual([]);
@@ -35,7 +35,7 @@ test.each<Partial<AnswerLine>>([
   expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 });
 
-test('the log of answers contains no text that looks like a credential', () => {
+test('the lines for answers contain no text that looks like a credential', () => {
   const secrets = ['svc_a1b2_CANARY1234567890', 'eyJhbGciOi.CANARY1234567890.c2ln', 'x?ticket=CANARY1234567890'];
   const lines = linesOf(secrets.map((credential_id) => ({ ...ANSWER, credential_id })));
   expect(lines).toHaveLength(secrets.length);

@@ -1,23 +1,23 @@
 /**
- * Writes one line for each answer, beside all other lines of the log. The members of this line are known and hold no
- * secret, so the line is written here directly: through the logger, this line cost as much as the rest of a small
+ * Writes one line for each answer, beside the log's other lines. The members of this line are known and contain no
+ * secret, so this module writes the line directly. Through the logger, it would cost as much as the rest of a small
  * answer. Text that looks like a credential is still cut out.
  */
 import { type DestinationStream, symbols } from 'pino';
 import { isoTime } from './iso-time.ts';
 import type { Log } from './log.ts';
 
-/** An answer whose last byte was sent, or that can no longer be sent. */
+/** An answer that has ended, because its last byte was sent or can no longer be sent. */
 export interface AnswerLine {
   /** The id in `X-Request-Id`. None of its characters needs an escape in JSON. */
   readonly request_id: string;
   readonly method: string;
   /** The path as the contract spells it; null if no operation matches. Never the target, which may contain a ticket. */
   readonly route: string | null;
-  /** The status; null if the client did not wait for the end of the answer. */
+  /** The status; null if the client did not wait for the answer's end. */
   readonly status: number | null;
   readonly duration_ms: number;
-  /** The tenant and the credential, both null if no caller was required, or none was found. */
+  /** The tenant and the credential. Both are null if no caller was required or none was found. */
   readonly tenant: string | null;
   readonly credential_id: string | null;
 }

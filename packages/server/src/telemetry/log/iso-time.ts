@@ -1,8 +1,8 @@
-/** The time of day as the lines of the log state it. */
+/** The time of day in the form that the log's lines have. */
 
 let last = { second: Number.NaN, text: '' };
 
-/** The present time, RFC 3339 UTC with milliseconds. Within one second only the milliseconds are formatted again. */
+/** The present time, in RFC 3339 UTC with milliseconds. Within the same second, only the milliseconds are formatted again. */
 export function isoTime(now = Date.now()): string {
   const second = Math.floor(now / 1000);
   if (second !== last.second) last = { second, text: new Date(second * 1000).toISOString().slice(0, -4) };

@@ -9,7 +9,7 @@ function batchOf() {
   return { pieces, batch, endTurn: () => turns.splice(0).map((flush) => flush()) };
 }
 
-test('the lines of one turn of the event loop are written together and in order', () => {
+test('lines from one turn of the event loop are written together and in order', () => {
   const { pieces, batch, endTurn } = batchOf();
   batch.write('one\n');
   batch.write('two\n');

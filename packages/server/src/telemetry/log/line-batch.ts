@@ -1,5 +1,5 @@
 /**
- * Writes the lines of one turn of the event loop together, so that a busy service makes one write instead of one per request. No
+ * Writes all lines from one turn of the event loop together, so that a busy service does not make one write for each request. No
  * line is held beyond its turn, and no line is lost if the process ends within the turn.
  */
 import type { DestinationStream } from 'pino';
@@ -9,7 +9,7 @@ export interface LineBatch extends DestinationStream {
   flushSync(): void;
 }
 
-/** Batches lines for `destination`. `atTurnsEnd` is given a function, which it calls once at the end of this turn. */
+/** Batches lines for `destination`. `atTurnsEnd` gets a function and calls it once at the end of this turn. */
 export function lineBatch(
   destination: DestinationStream,
   atTurnsEnd: (flush: () => void) => void = setImmediate,

@@ -15,7 +15,7 @@ function logLines(write: (log: Log) => void, level: LogLevel = 'debug'): Record<
 }
 
 describe('the diagnostic log', () => {
-  test('is one JSON object a line, with a time and a named level', () => {
+  test('has one JSON object on each line, with a time and a named level', () => {
     const [line] = logLines((log) => log.warn({ job_id: 'job_1' }, 'slow'));
     expect(line).toMatchObject({ level: 'warn', msg: 'slow', job_id: 'job_1' });
     expect(line?.['time']).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);

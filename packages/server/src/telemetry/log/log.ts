@@ -1,6 +1,6 @@
 /**
- * The structured log: one JSON object a line. Keys, tickets, code and stdin never reach the log: known members are cut out by
- * name, and text that looks like a credential is cut out of every finished line, even inside a message.
+ * The structured log, with one JSON object on each line. Keys, tickets, code and stdin never reach the log. Known members are cut
+ * out by name, and text that looks like a credential is cut out of every finished line, even inside a message.
  */
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { isoTime } from './iso-time.ts';
@@ -12,7 +12,7 @@ export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' |
 
 const CENSORED = '[redacted]';
 
-/** Members that are cut out of a log line, both at its top and one level down. */
+/** Members that are cut out of a log line, both at the top and one level down. */
 const SECRET_MEMBERS = [
   'authorization',
   'key',
@@ -26,7 +26,7 @@ const SECRET_MEMBERS = [
   'metricsToken',
 ];
 
-/** Text that is a credential by its form, in any member and any message. */
+/** Text that has the form of a credential, in any member and any message. */
 const CREDENTIALS: readonly [pattern: RegExp, replacement: string][] = [
   [/\b(Bearer|Basic)\s+[^\s"\\,]+/gi, `$1 ${CENSORED}`],
   [/\b(ticket|token|access_token)=[^\s"\\&]+/gi, `$1=${CENSORED}`],
@@ -52,7 +52,7 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
   );
 }
 
-/** Writes a line at every level that the operator may choose, except `silent`, which means no log at all. */
+/** Writes a line whatever level the operator chose, except `silent`, which means no log at all. */
 export function logAtAnyLevel(log: Log, members: object, message: string): void {
   if (log.level !== 'silent') log.child({}, { level: 'info' }).info(members, message);
 }
@@ -68,7 +68,7 @@ function processLog(): LineBatch {
   return batch;
 }
 
-/** Cuts text that looks like a credential out of one or more lines. No pattern reaches over the end of a line. */
+/** Cuts text that looks like a credential out of one or more lines. No pattern matches across the end of a line. */
 function cleaned(destination: DestinationStream): DestinationStream {
   return { write: (lines) => destination.write(withoutCredentials(lines)) };
 }

@@ -5,7 +5,7 @@ import { standardError, waitingBytesMax } from './standard-error.ts';
 
 const systemError = (code: string) => Object.assign(new Error(code), { code });
 
-/** A reader that takes this many bytes and then none until it is told to continue. */
+/** A reader that takes bytes only while it has room. The test sets the room. */
 function slowReader() {
   const reader = { text: '', room: 0 };
   const log = standardError((bytes) => {
@@ -37,7 +37,7 @@ test('log lines that a slow reader does not take at once are written later, in o
   expect(reader.text).toBe('one\ntwo\nthree\nfour\n');
 });
 
-test('a reader that takes nothing loses lines beyond a bound, and later gets only whole lines', () => {
+test('lines beyond a bound are lost if their reader takes nothing, and later it gets only whole lines', () => {
   const { reader, log } = slowReader();
   const line = `${'x'.repeat(1023)}\n`;
   for (let count = 0; count < 2000; count++) log.write(line);

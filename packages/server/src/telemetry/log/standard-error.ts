@@ -1,5 +1,5 @@
 /**
- * Standard error as the destination of the log. If the reader is gone or does not read, lines are lost, but the service is
+ * Standard error as the log's destination. If the reader is gone or does not read, lines are lost, but the service is
  * never blocked: nothing here waits, and the buffer for a slow reader is bounded.
  */
 import { writeSync } from 'node:fs';
@@ -9,10 +9,10 @@ const STANDARD_ERROR = 2;
 /** The size of the buffer for a slow reader. A line that does not fit is lost. */
 export const waitingBytesMax = 1024 * 1024;
 
-/** Writes some of the bytes and returns how many; throws the system's error. */
+/** Writes some of the bytes and returns how many. Throws the system's error. */
 export type WriteSome = (bytes: Uint8Array) => number;
 
-/** Takes lines. Each is written before the call returns, if the reader has room for it. Never throws. */
+/** Takes lines. If the reader has room for a line, it is written before the call returns. Never throws. */
 export function standardError(
   writeSome: WriteSome = (bytes) => writeSync(STANDARD_ERROR, bytes),
 ): Required<Pick<DestinationStream, 'write'>> {
@@ -30,7 +30,7 @@ export function standardError(
   };
 }
 
-/** Writes the oldest bytes first, until the reader takes no more. Returns how many bytes need not be kept any longer. */
+/** Writes bytes, oldest first, until the reader takes no more. Returns how many bytes no longer need to be kept. */
 function writeWaiting(waiting: Uint8Array[], writeSome: WriteSome): number {
   let done = 0;
   try {
@@ -43,7 +43,7 @@ function writeWaiting(waiting: Uint8Array[], writeSome: WriteSome): number {
     return done;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return done;
-    // Nobody reads the log any more, so the loss cannot be reported.
+    // Nobody reads the log any longer, so the loss cannot be reported.
     const lost = waiting.splice(0).reduce((sum, bytes) => sum + bytes.length, 0);
     return done + lost;
   }

@@ -1,6 +1,6 @@
 /**
- * The files of the signing keys, in a directory below the data directory: one private key, which only its owner can read, and the
- * public half of every key that was ever current. A rename replaces a key, so that a crash leaves the old key or the new one.
+ * The signing keys' files, in a directory below the data directory: one private key, readable only by its owner, and the public
+ * half of every key that was ever current. A key is replaced by a rename, so a crash leaves either the old or the new key.
  */
 import assert from 'node:assert';
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
@@ -36,17 +36,17 @@ export interface SigningKey {
 export interface RetainedKey {
   readonly key_id: string;
   readonly public_key_pem: string;
-  /** When it became current, as its file says. */
+  /** When the key became current, according to its file. */
   readonly since: string;
   readonly pinned: PinnedKey;
 }
 
-/** Names of the files below a data directory. */
+/** The paths of the key files below a data directory. */
 export function keyPaths(dataDir: string) {
   return keyPathsIn(join(dataDir, 'attestation-keys'));
 }
 
-/** The paths of keys in a directory that has the content of `attestation-keys`, whatever its name. */
+/** The paths of the key files in a directory with the content of `attestation-keys`, whatever the directory's name is. */
 export function keyPathsIn(directory: string) {
   return {
     directory,
@@ -58,7 +58,7 @@ export function keyPathsIn(directory: string) {
 
 const ROTATE_HINT = 'make a new one with `vouchbox attestation-keys rotate`';
 
-/** Makes missing directories. @throws SigningKeyError if others may read them. */
+/** Makes the directories that are missing. @throws SigningKeyError if others may read the directories. */
 export function openKeyDirectory(dataDir: string): void {
   const { directory, publicKeys } = keyPaths(dataDir);
   for (const path of [directory, publicKeys]) {
@@ -71,7 +71,7 @@ export function openKeyDirectory(dataDir: string): void {
   }
 }
 
-/** Whether there ever were keys below a data directory. */
+/** Whether a data directory ever had keys. */
 export function hasKeyDirectory(dataDir: string): boolean {
   return existsSync(keyPaths(dataDir).directory);
 }
@@ -89,7 +89,7 @@ export function privateKeyVersion(dataDir: string): string | null {
 }
 
 /**
- * The private key that is stored.
+ * The stored private key.
  *
  * @throws SigningKeyError if there is none, if it is not an Ed25519 key, or if others may read it.
  */
@@ -120,7 +120,7 @@ export function replacePrivateKey(dataDir: string): SigningKey {
   return makeKeyFile(keyPaths(dataDir).privateKey);
 }
 
-/** Makes a key in a file, and replaces the one that is there. Durable when it returns. */
+/** Makes a key in a file, and replaces a key that is already there. Durable when it returns. */
 export function makeKeyFile(path: string): SigningKey {
   const { privateKey } = generateKeyPairSync('ed25519');
   return usable(path, () => {
@@ -129,7 +129,7 @@ export function makeKeyFile(path: string): SigningKey {
   });
 }
 
-/** Adds a public key to those that are kept, unless it is already there. Durable when it returns. */
+/** Adds a public key to the kept ones, unless it is already there. Durable when it returns. */
 export function retainPublicKey(dataDir: string, { key_id, public_key_pem }: SigningKey): void {
   const { publicKeys } = keyPaths(dataDir);
   const path = join(publicKeys, publicKeyFile(key_id));
@@ -144,7 +144,7 @@ export function retainPublicKey(dataDir: string, { key_id, public_key_pem }: Sig
   });
 }
 
-/** Every public key that was kept, oldest first. @throws SigningKeyError if a file does not hold the key that its name states. */
+/** Every kept public key, oldest first. @throws SigningKeyError if a file does not hold the key that its name states. */
 export function retainedKeys(dataDir: string): RetainedKey[] {
   const { publicKeys } = keyPaths(dataDir);
   const names = usable(publicKeys, () => readdirSync(publicKeys)).filter((name) => name.endsWith('.pem'));
@@ -163,7 +163,7 @@ export function retainedKeys(dataDir: string): RetainedKey[] {
   return keys.sort(byAge);
 }
 
-/** Compares two keys, for an order in which the older key comes first. */
+/** Compares two keys for sorting, the older first. */
 export const byAge = (one: RetainedKey, other: RetainedKey): number => one.since.localeCompare(other.since);
 
 /** @throws SigningKeyError `missing` */
@@ -191,7 +191,7 @@ function signingKeyOf(path: string, material: string | KeyObject): SigningKey {
   return { key_id: parsed.key.key_id, privateKey, public_key_pem, pinned: parsed.key };
 }
 
-/** The key in a text; null if it is not a key. The parser's reason is withheld: it could quote a mistyped secret. */
+/** The key in a text; null if the text is not a key. The parser's reason is withheld, because it could quote a secret. */
 function parsePrivateKey(pem: string): KeyObject | null {
   try {
     return createPrivateKey(pem);
@@ -200,7 +200,7 @@ function parsePrivateKey(pem: string): KeyObject | null {
   }
 }
 
-/** Reads a file and the facts of that same open file. It follows no link. */
+/** Reads a file, and the facts about it from the same open file. Follows no link. */
 function readOwnFile(path: string): { pem: string; stats: Stats } {
   let descriptor: number;
   try {

@@ -1,6 +1,6 @@
 /**
- * The key of the log. It has a file of its own beside the signing key, and signs only heads. It is made when the log is opened,
- * and never replaced: another key would mean another log.
+ * The log's key. It has its own file beside the signing key, and signs only heads. It is made when the log is opened and is never
+ * replaced, because another key would mean another log.
  */
 import type { KeyObject } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -8,13 +8,13 @@ import { keyPaths, makeKeyFile, openKeyDirectory, readKeyFile } from './key-file
 
 export interface LogKey {
   readonly privateKey: KeyObject;
-  /** The 32 bytes of its public half. */
+  /** The 32 bytes of the public half. */
   readonly raw: Uint8Array<ArrayBuffer>;
 }
 
 /**
- * The key of the log. If there is none: null, or a new key if `mayMake`. @throws SigningKeyError if it must not be used as it is
- * stored
+ * The log's key. If there is none, makes a key if `mayMake` is true, else returns null. @throws SigningKeyError if the key
+ * must not be used as it is stored
  */
 export function openLogKey(dataDir: string, { mayMake }: { readonly mayMake: boolean }): LogKey | null {
   openKeyDirectory(dataDir);

@@ -1,7 +1,7 @@
 /**
  * The signing keys of a service that has several nodes. All nodes sign with one key, so a verifier pins only one. Each node
- * that signs has the same files of the key in its data directory. The public halves are in the store, so that every node can
- * check what any of them signed.
+ * that signs has the same key files in its data directory. The public halves are in the store, so that every node can check
+ * what any other node signed.
  */
 import { type PinnedKey, parsePublicKey } from '@vouchbox/evidence';
 import type { RegisteredKey } from '../../../store/evidence/signing-keys.ts';
@@ -15,7 +15,7 @@ type KeyStore = Pick<Fleet, 'registerKey' | 'registeredKeys'>;
 const COPY_HINT =
   'copy the directory attestation-keys from the data directory of the node that signs, or start this one without the role signer';
 
-/** The public halves of all keys with which nodes of this store signed. */
+/** The public halves of all keys that nodes on this store have signed with. */
 export class RegisteredKeys {
   readonly #store: KeyStore;
   readonly #known = new Map<string, PinnedKey>();
@@ -34,7 +34,7 @@ export class RegisteredKeys {
     }
   }
 
-  /** Learns a key if any node registered it. */
+  /** Learns a key, if any node has registered it. */
   async learn(key_id: string): Promise<void> {
     if (!this.#known.has(key_id)) await this.refresh();
   }
@@ -50,7 +50,7 @@ export class RegisteredKeys {
 }
 
 /**
- * Refuses to make a first key on a node while the service has one.
+ * Refuses to make a first key on a node if the service already has a key.
  *
  * @throws SigningKeyError
  */
@@ -63,10 +63,10 @@ export async function refuseSecondKey(store: KeyStore): Promise<void> {
 }
 
 /**
- * The keys of a node, agreed with the other nodes. A key that replaces another is used once its public half is stored.
- * `retired` are the keys that the node's directory has beside the current one, oldest first: every node learns them.
+ * A node's keys, agreed with the other nodes. A key that replaces another is used only once its public half is stored.
+ * `retired` are the older keys in the node's directory, oldest first. Every node learns them.
  *
- * @throws SigningKeyError if a living node signs with another key, unless this one replaces it
+ * @throws SigningKeyError if a living node signs with another key, unless this key replaces that key
  */
 export async function agreedKeys(
   keys: SigningKeys,
@@ -97,7 +97,7 @@ export async function agreedKeys(
     current() {
       const key = keys.current();
       if (registered.publicKey(key.key_id) !== null) return key;
-      // A failure is tried again at the next signature.
+      // If this fails, it is tried again at the next signature.
       void publish(key).catch(() => {});
       throw new SigningKeyError('unusable', 'the other nodes do not know the new signing key yet');
     },

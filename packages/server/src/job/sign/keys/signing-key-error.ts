@@ -1,8 +1,8 @@
-/** Why the service cannot sign. The operator's message names the file; the callers' message never does. */
+/** Why the service cannot sign. The message for the operator names the file, and the message for callers never does. */
 
 /**
- * - `missing`: there is no key, though results were signed here before
- * - `exposed`: others than the owner may read or replace it
+ * - `missing`: there is no key, although results were signed here before
+ * - `exposed`: others than the owner may read or replace the key
  * - `malformed`: the file holds no Ed25519 key
  * - `unusable`: the file or its directory cannot be read or made
  */
@@ -15,7 +15,7 @@ const PUBLIC_REASONS: Readonly<Record<SigningKeyProblem, string>> = {
   unusable: 'the signing key cannot be read',
 };
 
-/** One clear line for an operator, and what to do about it. Neither holds any part of a key. */
+/** One clear line for an operator, and a hint about what to do. Neither contains any part of a key. */
 export class SigningKeyError extends Error {
   override readonly name = 'SigningKeyError';
   readonly problem: SigningKeyProblem;
@@ -28,7 +28,7 @@ export class SigningKeyError extends Error {
     this.hint = options.hint ?? null;
   }
 
-  /** The reason without a path: any caller may read it in the status of the service. */
+  /** The reason without a path, because any caller may read it in the service's status. */
   get publicReason(): string {
     return PUBLIC_REASONS[this.problem];
   }

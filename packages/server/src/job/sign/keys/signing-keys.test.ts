@@ -27,7 +27,7 @@ afterEach(() => rmSync(dataDir, { recursive: true }));
 
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
-/** The refusal of `work`. */
+/** The error with which `work` is refused. */
 function refusalOf(work: () => unknown): SigningKeyError {
   try {
     work();
@@ -62,7 +62,7 @@ test('a later start opens the same signing key', () => {
   expect(openSigningKeys(dataDir).current().key_id).toBe(first.key_id);
 });
 
-describe('the start fails, in one line with the remedy, if the signing key is unsafe (ATT-07)', () => {
+describe('the start fails with one line that names the remedy if the signing key is unsafe (ATT-07)', () => {
   const refusals: readonly [what: string, spoil: () => void, problem: SigningKeyProblem, hint: RegExp][] = [
     ['a group may read it', () => chmodSync(keyPaths(dataDir).privateKey, 0o640), 'exposed', /^chmod 600 \//],
     ['everybody may read it', () => chmodSync(keyPaths(dataDir).privateKey, 0o644), 'exposed', /^chmod 600 \//],
@@ -82,7 +82,7 @@ describe('the start fails, in one line with the remedy, if the signing key is un
     expect(refusal.publicReason).not.toContain('/');
   });
 
-  test('the start fails if a symbolic link takes the place of the signing key', () => {
+  test('the start fails if the signing key is replaced by a symbolic link', () => {
     openSigningKeys(dataDir);
     const { privateKey } = keyPaths(dataDir);
     renameSync(privateKey, join(dataDir, 'elsewhere'));
@@ -102,7 +102,7 @@ describe('the start fails, in one line with the remedy, if the signing key is un
 });
 
 describe('a rotation of the signing key', () => {
-  test('keeps the old public key and removes the old private one', { tags: ['Authentication-10a'] }, () => {
+  test('keeps the old public key and removes the old private key', { tags: ['Authentication-10a'] }, () => {
     const old = openSigningKeys(dataDir).current();
     const { retired, current } = rotateSigningKey(dataDir);
     expect(retired).toBe(old.key_id);
@@ -114,7 +114,7 @@ describe('a rotation of the signing key', () => {
     expect(readdirSync(keyPaths(dataDir).directory).sort()).toEqual(['public-keys', 'signing-key.pem']);
   });
 
-  test('lists the current key last, even if both keys are from the same moment', () => {
+  test('lists the current key last, even if both keys were made at the same moment', () => {
     const old = openSigningKeys(dataDir).current().key_id;
     for (let at = 0; at < 8; at++) {
       rotateSigningKey(dataDir);
@@ -148,13 +148,13 @@ describe('a rotation of the signing key', () => {
     expect(knownKeys(dataDir).map(({ key_id }) => key_id)).toEqual([old.key_id, current]);
   });
 
-  test('a rotation that died after it replaced the key is completed at the next start', () => {
+  test('if a rotation dies after it replaced the key, the next start completes it', () => {
     const { current } = rotateSigningKey(dataDir);
     rmSync(join(keyPaths(dataDir).publicKeys, `${current.replace('sha256:', '')}.pem`));
     expect(openSigningKeys(dataDir).publicKey(current)).not.toBeNull();
   });
 
-  test('before the first start makes the first key', () => {
+  test('makes the first key if it runs before the first start', () => {
     expect(rotateSigningKey(dataDir).retired).toBeNull();
     expect(knownKeys(dataDir)).toHaveLength(1);
   });
@@ -179,13 +179,13 @@ test('the list of keys names a key whose private half is missing, but not as the
   expect(knownKeys(dataDir).map((key) => [key.key_id, key.isCurrent])).toEqual([[key_id, false]]);
 });
 
-test('the list of keys has the current key, even if the file with its public half was lost', () => {
+test('the list of keys has the current key, even if the file with the public half is lost', () => {
   const { key_id } = openSigningKeys(dataDir).current();
   rmSync(join(keyPaths(dataDir).publicKeys, `${key_id.replace('sha256:', '')}.pem`));
   expect(knownKeys(dataDir).map((key) => [key.key_id, key.isCurrent])).toEqual([[key_id, true]]);
 });
 
-test('the list of keys is empty for a data directory without keys, and listing makes none', () => {
+test('the list of keys is empty for a data directory without keys, and listing creates no key', () => {
   expect(knownKeys(dataDir)).toEqual([]);
   expect(readdirSync(dataDir)).toEqual([]);
 });

@@ -1,5 +1,5 @@
 /**
- * The keys of this service: the one that signs now, and the public half of every earlier one. A rotation takes effect
+ * The keys of this service: the key that signs now, and the public half of every earlier key. A rotation takes effect
  * without a restart, because the stored key is checked again before each signature. Spec § Authentication 10.
  */
 import type { PinnedKey } from '@vouchbox/evidence';
@@ -22,9 +22,9 @@ import {
 export interface SigningKeys {
   /** The key to sign with now. @throws SigningKeyError if the stored key can no longer be used. */
   current(): SigningKey;
-  /** The current key, or the last one that could be used. */
+  /** The current key, or the last key that could be used. */
   published(): SigningKey;
-  /** A public key that this service signed with at some time; null for any other. */
+  /** The public half of a key that this service has signed with; null for any other key. */
   publicKey(key_id: string): PinnedKey | null;
 }
 
@@ -34,9 +34,9 @@ export interface KnownKey extends RetainedKey {
 }
 
 /**
- * Opens the keys of a data directory, and makes the first one if there never was any.
+ * Opens the keys in a data directory, and makes the first key if there never was one.
  *
- * @throws SigningKeyError if a key existed before and is gone, or if it must not be used as it is stored.
+ * @throws SigningKeyError if there was a key before and it is gone, or if the key must not be used as it is stored.
  */
 export function openSigningKeys(dataDir: string): SigningKeys {
   openKeyDirectory(dataDir);
@@ -77,8 +77,8 @@ function load(dataDir: string): LoadedKeys {
 }
 
 /**
- * Makes a new key the current one. The public half of the old key is kept. Its private half is deleted, because it
- * never signs again. A running service signs with the new key from its next signature on.
+ * Makes a new key and makes it current. The public half of the old key is kept. The private half is deleted, because it
+ * never signs again. A running service uses the new key from its next signature on.
  *
  * @throws SigningKeyError
  */
@@ -92,8 +92,8 @@ export function rotateSigningKey(dataDir: string): { readonly retired: string | 
 }
 
 /**
- * Every key of a data directory, oldest first; the current key comes last among keys of the same age. None if there never was
- * one. @throws SigningKeyError
+ * Every key in a data directory, oldest first. Among keys of the same age, the current key comes last. Empty if there never was
+ * a key. @throws SigningKeyError
  */
 export function knownKeys(dataDir: string): KnownKey[] {
   if (!hasKeyDirectory(dataDir)) return [];
