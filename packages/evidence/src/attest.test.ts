@@ -103,7 +103,7 @@ describe('the attestation of an ended job', () => {
     expect(canonicalJson(JSON.parse(text))).toBe(text);
   });
 
-  test("has a leaf hash only if its statement has a salt and the signer's statements are logged", () => {
+  test("has a leaf hash only if the statement has a salt and the signer's statements are logged", () => {
     const key = parsePublicKey(pem);
     if (key.kind === 'refused') throw new Error(key.reason);
     const salted = { ...record(['one']), kept: { salt: 'ab'.repeat(16), tenant_number: null } };
@@ -162,7 +162,7 @@ describe('the attestation of an ended job', () => {
     expect(JSON.parse(new TextDecoder().decode(result.attestation.result))).toMatchObject({ tenant: 'acme' });
   });
 
-  test('is not made for a result over 16 MiB, whose size is reported instead', { tags: ['Limits-19'] }, () => {
+  test('is not made for a result over 16 MiB, and the size is reported instead', { tags: ['Limits-19'] }, () => {
     const bytesMax = 16 * 1024 * 1024;
     const bare = attest(record(['']), signer);
     if (bare.kind !== 'attested') throw new Error(bare.kind);
@@ -188,7 +188,7 @@ describe('the attestation of an ended job', () => {
     };
     const bare = withPath(1);
     if (bare.kind !== 'attested') throw new Error(bare.kind);
-    // Base64 turns 3 bytes of the payload into 4 of the envelope.
+    // Base64 turns 3 bytes of the payload into 4 bytes of the envelope.
     const room = Math.floor((bytesMax - bare.attestation.envelope.length) / 4) * 3;
     const largest = withPath(room);
     expect(largest.kind === 'attested' && bytesMax - largest.attestation.envelope.length).toBeLessThan(8);

@@ -1,7 +1,7 @@
 /**
- * From a terminal job to its attestation, in one deterministic step: the result artifact, the statement about the artifact and
- * the signed envelope around the statement. Everything is checked again before the signature, so a record that was damaged on
- * disk is never signed.
+ * Makes a terminal job's attestation in one deterministic step: the result artifact, the statement about the artifact, and the
+ * signed envelope around the statement. Everything is checked again before the signature, so a record that was damaged on disk is
+ * never signed.
  */
 
 import type { JobEvent } from '@vouchbox/protocol';
@@ -29,10 +29,10 @@ import { resultArtifactBytes, resultSubjectName, type TerminalJob } from './resu
 import { STATEMENT_MEDIA_TYPE, STATEMENT_TYPE, type Statement } from './statement.ts';
 import { chainStatedIn, verifyChain } from './verify-chain.ts';
 
-/** Signs with pure Ed25519, which is deterministic: attesting again gives the same bytes. */
+/** Signs with pure Ed25519. That is deterministic, so attesting again gives the same bytes. */
 export interface EnvelopeSigner {
   readonly key_id: string;
-  /** The signer's public key, if its statements are to be logged. */
+  /** The signer's public key, if the signer's statements are to be logged. */
   readonly loggedKey?: PinnedKey | null;
   sign(message: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>;
 }
@@ -66,7 +66,7 @@ export interface TerminalRecord {
   readonly receipt: StoredReceipt;
   readonly events: readonly JobEvent[];
   readonly kept: KeptForPredicate;
-  /** The texts from which the data of the events was read. They are checked unchanged. Absent if they are not known. */
+  /** The texts from which the data of the events was read. They are checked as they are. Absent if they are not known. */
   readonly dataTexts?: readonly (string | undefined)[];
 }
 
@@ -80,7 +80,7 @@ export function attest(record: TerminalRecord, signer: EnvelopeSigner): AttestRe
   const signed = signStatement(statementOf(record, result.length, result_sha256), signer);
   const { envelope } = signed;
   if (envelope.length > envelopeBytesMax) return tooLarge('envelope', envelope.length, envelopeBytesMax);
-  // Without a salt, anyone who guesses the statement and has the key could find its leaf.
+  // Without a salt, anyone who has the key and guesses the statement could find its leaf.
   const leaf_hash = record.kept.salt === null ? null : signed.leaf_hash;
   const { key_id } = signer;
   return {
@@ -106,7 +106,7 @@ function inconsistency(record: TerminalRecord): string | null {
     : `the job's ${contradicted} differs from that of its receipt`;
 }
 
-/** The members that the predicate repeats, from a receipt of any version. */
+/** The members that the predicate repeats. Receipts of every version have them. */
 const STATED_BY_EVERY_RECEIPT = ['tenant', 'job_id', 'status', 'exit_code', 'finished_at'] as const;
 const STATED_BY_OURS = [
   ...STATED_BY_EVERY_RECEIPT,
@@ -135,7 +135,7 @@ function statementOf({ job, receipt, kept }: TerminalRecord, resultSizeBytes: nu
   };
 }
 
-/** A statement that is to be signed. Its members are in canonical order, like everything that is written often. */
+/** A statement that is to be signed. Its members are in canonical order, as in everything that is written often. */
 export type Unsigned = Pick<Statement, 'subject' | 'predicateType'> & { readonly predicate: object };
 
 /** A signed statement as it is stored; `leaf_hash` is null if the statement is not to be logged. */
@@ -144,7 +144,7 @@ export interface Signed {
   readonly leaf_hash: Hash | null;
 }
 
-/** Signs a statement in canonical form. It gets a leaf for the log if the statements of the signer's key are logged. */
+/** Signs a statement in canonical form. The statement gets a log leaf if the signer's statements are logged. */
 export function signStatement(statement: Unsigned, signer: EnvelopeSigner): Signed {
   const payload = new TextEncoder().encode(canonicalJson({ _type: STATEMENT_TYPE, ...statement }));
   const signed = signedEnvelope(payload, signer);
@@ -154,7 +154,7 @@ export function signStatement(statement: Unsigned, signer: EnvelopeSigner): Sign
   return { envelope, leaf_hash: key == null ? null : logLeaf({ bytes: envelope, envelope: signed, signature, key }) };
 }
 
-/** The envelope of a statement's bytes, with one signature. */
+/** An envelope around a statement's bytes, with one signature. */
 export function signedEnvelope(payload: Uint8Array<ArrayBuffer>, signer: EnvelopeSigner) {
   const sig = signer.sign(preAuthEncoding(STATEMENT_MEDIA_TYPE, payload));
   const signatures: [EnvelopeSignature] = [{ keyid: signer.key_id, sig }];

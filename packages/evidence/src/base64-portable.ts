@@ -1,6 +1,6 @@
-/** Base64 by functions that every platform has. It follows the rules of `base64.ts`, which prefers newer functions. */
+/** Base64 with functions that every platform has. It follows the rules in `base64.ts`, which prefers newer functions. */
 
-/** How many bytes are encoded at once: a function takes a limited number of arguments. */
+/** How many bytes are encoded at once. The limit exists because a function takes a limited number of arguments. */
 const CHUNK_BYTES = 0x2000;
 
 /** The bytes of a text whose alphabet the caller has checked; null if the text is not canonical. */

@@ -1,12 +1,12 @@
 /**
  * Base64 with exactly one spelling for any bytes: RFC 4648, padded, zero pad bits, no white space. The platform's own functions
- * are used if it has them: Node has them from version 25 on, and auditors have older versions.
+ * are used if they exist. Node has them from version 25 on, but auditors have older versions.
  */
 import { decodePortable, encodePortable } from './base64-portable.ts';
 
 /**
  * The bytes of a canonical base64 text in the standard or the URL-safe alphabet: DSSE demands that both be read. Null for any
- * other text, and for a mixture of both alphabets.
+ * other text, such as a mixture of both alphabets.
  */
 export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | null {
   const alphabet = /^[A-Za-z0-9+/]*={0,2}$/.test(text) ? 'base64' : 'base64url';

@@ -1,19 +1,19 @@
 /**
- * A canary: an ordinary signed job that the service makes itself. Its program tries what its cell must refuse, and reports each
- * outcome. The canary's statement has the program's lines, so the envelope alone shows them, and the receipt has their digest.
+ * A canary is an ordinary signed job that the service itself makes. Its program tries what the cell must refuse, and reports each
+ * outcome. The canary's statement has the program's lines, so the envelope alone shows them. The receipt has their digest.
  */
 
 import { outputEvidenceOf } from './output.ts';
 import type { ExecutionPredicate, StoredReceipt } from './predicate.ts';
 import { isJsonObject } from './strict-json.ts';
 
-/** The tenant of canaries. No credential can belong to it, because no tenant's name may begin with a dot. */
+/** The tenant that canaries belong to. No credential can belong to it, because no tenant's name may begin with a dot. */
 export const CANARY_TENANT = '.canary';
 
-/** How long jobs may still name a canary after its end. */
+/** How long after a canary's end jobs may still name it. */
 export const canaryNamedMilliseconds = 60 * 60 * 1000;
 
-/** What every canary tries. A canary of some class may try other things too, if they can show something there. */
+/** What every canary tries. In some classes, a canary also tries other things that can show something there. */
 export const CANARY_TRIES = [
   'mount',
   'ptrace',
@@ -28,8 +28,8 @@ const NO_RIGHT = ['Operation not permitted', 'Permission denied', 'Read-only fil
 const NO_WAY = [...NO_RIGHT, 'Network is unreachable', 'No route to host', 'Address family not supported by protocol'];
 
 /**
- * The answers that count as a refusal of these tries. For all other tries, the answers in `NO_RIGHT` count. Any other
- * answer may have another cause, for example a process that never started and so tried nothing.
+ * The answers that count as refusals for these tries. For all other tries, the answers in `NO_RIGHT` count. Any other answer may
+ * have another cause, for example a process that never started and so tried nothing.
  */
 const REFUSALS: ReadonlyMap<string, readonly string[]> = new Map([
   ['egress_ipv4', NO_WAY],
@@ -44,7 +44,7 @@ const REFUSALS: ReadonlyMap<string, readonly string[]> = new Map([
 /** The last line that a canary would have written if the memory limit had not ended the canary. */
 const ENDED_FOR_MEMORY = 'ended by the memory limit';
 
-/** The newest canary whose cell was like the job's, as the statement of the job names it. */
+/** The newest canary whose cell was like the job's. The job's statement names it. */
 export interface NamedCanary {
   /** The digest of the canary's envelope. */
   readonly sha256: string;
@@ -61,7 +61,7 @@ export function canaryNamedIn({ also }: Pick<ExecutionPredicate, 'also'>): Named
   return isNamed ? { sha256, jobId, finishedAt } : null;
 }
 
-/** The outcome of an attempt, in the words of the kernel. */
+/** The outcome of an attempt, in the kernel's words. */
 export interface CanaryTry {
   readonly tried: string;
   readonly answer: string;
@@ -77,7 +77,7 @@ export interface CanaryFindings {
 const LINE = /^(?<tried>[a-z0-9_]{1,40}): (?<answer>[\x20-\x7e]{1,60})$/;
 const linesMax = 64;
 
-/** The lines that a canary wrote, for its statement; null for more lines than a canary writes. */
+/** The lines that a canary wrote, for its statement; null if a canary could not have written them. */
 export function canaryLines(stdout: string): readonly string[] | null {
   const lines = stdout.split('\n');
   return lines.length <= linesMax && lines.every((line) => LINE.test(line)) ? lines : null;

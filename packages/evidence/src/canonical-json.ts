@@ -1,11 +1,11 @@
 /**
- * The one spelling of a JSON value for everything that is digested or signed: RFC 8785 (JCS). Two parties with the same
- * value have the same bytes.
+ * The one spelling of a JSON value for everything that is digested or signed: RFC 8785 (JCS). Two parties with the same value get
+ * the same bytes.
  */
 import canonicalize from 'canonicalize';
 
 /**
- * RFC 8785 text of a JSON value. Members that are `undefined` are left out, as in JSON.
+ * The RFC 8785 text of a JSON value. Members that are `undefined` are left out, as in JSON.
  *
  * @throws Error for a value without a canonical form: lone surrogates, NaN, infinities, BigInt, cycles, and `undefined`
  * itself.
@@ -17,11 +17,11 @@ export function canonicalJson(value: unknown): string {
   return text;
 }
 
-/** The depth to which values are examined; deeper values, and so cycles, take the general path. */
+/** The depth to which values are examined. Deeper values, and so also cycles, take the general path. */
 const quickDepthMax = 32;
 
 /**
- * Whether `JSON.stringify` already writes this value in its canonical form: RFC 8785 § 3.2 differs from it only in the order of
+ * Whether `JSON.stringify` already writes this value in canonical form. RFC 8785 § 3.2 differs from it only in the order of
  * members. This holds for every value parsed from canonical text. The check costs a tenth of sorting again.
  */
 function standsInOrder(value: unknown, depth: number): boolean {

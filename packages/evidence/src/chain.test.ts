@@ -77,7 +77,7 @@ describe('chaining events', () => {
     expect(b).toMatchObject({ seq: 3, prev_hash: secondHash, hash_version: 1, kind: 'stderr' });
   });
 
-  test('two batches give the same chain as one', () => {
+  test('events added in two batches give the same chain as events added in one', () => {
     const tail = { job_id: 'job_01', seq: 0, head: GENESIS_HASH };
     const whole = chainEvents(tail, bodies);
     const [a] = chainEvents(tail, bodies.slice(0, 1));

@@ -1,6 +1,6 @@
 /**
- * The hash chain of a job's history. Each event's digest covers the digest before it, so a changed, dropped, inserted
- * or moved event is noticed. The store makes the chain when it appends events; an auditor recomputes the chain with
+ * The hash chain of a job's history. Each event's digest covers the previous event's digest, so a changed, dropped, inserted or
+ * moved event is noticed. The store makes the chain when it appends events. An auditor recomputes the chain with
  * `verify-chain.ts`. Spec § Events 7.
  */
 
@@ -11,10 +11,10 @@ import { canonicalJson } from './canonical-json.ts';
 /** The hash version of every new event. A migrated v0.1 event has 0: it is kept, but proves nothing. */
 export const HASH_VERSION = 1;
 
-/** The predecessor that the first event of a chain names. */
+/** The digest that the first event of a chain names as its predecessor. */
 export const GENESIS_HASH = '0'.repeat(64);
 
-/** The prefix that separates this digest from every other SHA-256 of the service, and from later versions of itself. */
+/** A prefix that keeps this digest apart from the service's other SHA-256 digests, and from later versions of itself. */
 const EVENT_DOMAIN = 'svc.event.v1\n';
 
 /** Everything that an event's digest covers. */
@@ -27,7 +27,7 @@ export interface ChainTail {
   readonly head: string;
 }
 
-/** An event in its place, and the RFC 8785 text of its data, which its digest covers. */
+/** An event in its place in the chain, and the RFC 8785 text of its data. The event's digest covers that text. */
 export interface ChainedEvent {
   readonly event: JobEvent & { readonly event_hash: string };
   readonly data_json: string;
@@ -38,12 +38,12 @@ export function eventText(event: LinkedEvent): string {
   return textOf(event, canonicalJson(event.data));
 }
 
-/** The digest of one event, as 64 lower-case hex digits. If the text of its data is given, it is used unchanged. */
+/** The digest of one event, as 64 lower-case hex digits. If the text of its data is given, that text is used unchanged. */
 export function eventHash(event: LinkedEvent, data_json = canonicalJson(event.data)): string {
   return sha256Hex(textOf(event, data_json));
 }
 
-/** Places events after the tail of a job's chain, in the given order. The last one is the new tail. */
+/** Places events after the tail of a job's chain, in the given order. The last event becomes the new tail. */
 export function* linkEvents(tail: ChainTail, bodies: Iterable<EventBody>): Generator<ChainedEvent> {
   let { seq, head } = tail;
   for (const { kind, timestamp, data } of bodies) {
@@ -59,7 +59,7 @@ export function chainEvents(tail: ChainTail, bodies: readonly EventBody[]): JobE
   return Array.from(linkEvents(tail, bodies), ({ event }) => event);
 }
 
-/** The text of a linked event, in which `data` is the first of the members in canonical order. */
+/** The text of a linked event. `data` comes first, because it is the first member in canonical order. */
 function textOf({ job_id, kind, prev_hash, seq, timestamp }: LinkedEvent, data_json: string): string {
   const others = canonicalJson({ job_id, kind, prev_hash, seq, timestamp });
   return `${EVENT_DOMAIN}{"data":${data_json},${others.slice(1)}`;

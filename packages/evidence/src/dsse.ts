@@ -6,13 +6,13 @@ import { decodeBase64, encodeBase64 } from './base64.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { isJsonObject, parseStrictJson, type Refused, refused } from './strict-json.ts';
 
-/** One signature as stated. `keyid` is an unauthenticated hint and decides nothing. */
+/** One signature as the envelope states it. `keyid` is an unauthenticated hint and decides nothing. */
 export interface EnvelopeSignature {
   readonly keyid: string;
   readonly sig: Uint8Array<ArrayBuffer>;
 }
 
-/** An envelope after decoding: the bytes that were signed. */
+/** A decoded envelope, with the bytes that were signed. */
 export interface Envelope {
   readonly payloadType: string;
   readonly payload: Uint8Array<ArrayBuffer>;
@@ -25,8 +25,8 @@ export type EnvelopeResult = { readonly kind: 'envelope'; readonly envelope: Env
 const SIGNATURES_MAX = 16;
 
 /**
- * The bytes that a signature covers: type and payload, each after its length in bytes, so that neither can pass for the
- * other.
+ * The bytes that a signature covers: the type and the payload. Each follows its length in bytes, so that neither can be taken for
+ * the other.
  */
 export function preAuthEncoding(payloadType: string, payload: Uint8Array): Uint8Array<ArrayBuffer> {
   const encoder = new TextEncoder();
@@ -62,7 +62,7 @@ export function decodeEnvelope(bytes: Uint8Array): EnvelopeResult {
   return { kind: 'envelope', envelope: { payloadType, payload: payloadBytes, signatures: decoded } };
 }
 
-/** The signatures, or the fault in them. */
+/** The signatures, or what is wrong with them. */
 function decodeSignatures(signatures: unknown): EnvelopeSignature[] | string {
   if (!Array.isArray(signatures) || signatures.length === 0) return 'it has no signatures';
   if (signatures.length > SIGNATURES_MAX) return `it has more than ${SIGNATURES_MAX} signatures`;

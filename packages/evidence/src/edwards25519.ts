@@ -1,6 +1,6 @@
 /**
- * The arithmetic on edwards25519 that is needed to refuse public keys under which signatures prove nothing. It handles
- * public points only. RFC 8032 § 5.1.
+ * Arithmetic on edwards25519, used to refuse public keys under which signatures prove nothing. It handles only public points. RFC
+ * 8032 § 5.1.
  */
 
 const P = 2n ** 255n - 19n;
@@ -16,8 +16,8 @@ interface Point {
 }
 
 /**
- * Why 32 bytes are not a usable Ed25519 public key; null if they are. A point of small order is refused: without a
- * private key, anybody can make signatures that verify under it, for almost any message.
+ * Why 32 bytes are not a usable Ed25519 public key; null if they are. A point of small order is refused: anybody can make
+ * signatures that verify under it, for almost any message and without a private key.
  */
 export function publicPointProblem(bytes: Uint8Array): string | null {
   const encoded = littleEndian(bytes);
@@ -28,7 +28,7 @@ export function publicPointProblem(bytes: Uint8Array): string | null {
   return isSmallOrder({ X: x, Y: y, Z: 1n }) ? 'its point has small order' : null;
 }
 
-/** The x of a point with this y and sign, or null if there is none. RFC 8032 § 5.1.3. */
+/** The x of the point with this y and sign, or null if there is no such point. RFC 8032 § 5.1.3. */
 function recoverX(y: bigint, isOdd: boolean): bigint | null {
   const square = mod((y * y - 1n) * power(mod(D * y * y + 1n), P - 2n));
   let x = power(square, (P + 3n) / 8n);
@@ -44,7 +44,7 @@ function isSmallOrder(point: Point): boolean {
   return X === 0n && Y === Z;
 }
 
-/** Doubles a point, without T, which doubling does not read. RFC 8032 § 5.1.4. */
+/** Doubles a point. Doubling does not read T, so T is left out. RFC 8032 § 5.1.4. */
 function double({ X, Y, Z }: Point): Point {
   const a = X * X;
   const b = Y * Y;

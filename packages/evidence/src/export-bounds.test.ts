@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { ExportBounds } from './export-bounds.ts';
 import { EXPORT_MANIFEST } from './job-export.ts';
 
-/** The answers about each file, one after another. */
+/** The answers about the files, which are added one after another. */
 function problems(...files: readonly [path: string, size_bytes: number][]): (string | null)[] {
   const bounds = new ExportBounds();
   return files.map(([path, size_bytes]) => bounds.add(path, size_bytes));
@@ -37,7 +37,7 @@ describe('an export may have', { tags: ['Limits-4a'] }, () => {
     ]);
   });
 
-  test('the maximum of input files together with output files', () => {
+  test('the maximum size of input files, and output files as well', () => {
     expect(problems(['input/a', namedFilesTotalBytesMax], ['output/a', fileBytesMax])).toEqual([null, null]);
   });
 

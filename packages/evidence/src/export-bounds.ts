@@ -1,6 +1,6 @@
 /**
- * How many files an export has and how large they are. Every reader of an export asks this module before it reads a file, so a
- * hostile export costs no more than the largest good one.
+ * How many files an export may have and how large they may be. Every reader of an export asks this module before it reads a file,
+ * so a hostile export costs no more than the largest good one.
  */
 import {
   filesTotalBytesMax,
@@ -16,12 +16,12 @@ const TOTALS = [
   { root: 'output/', bytesMax: filesTotalBytesMax + largeOutputsBytesMax },
 ] as const;
 
-/** Counts the files of one export as a reader meets them. */
+/** Counts the files of one export as a reader comes to them. */
 export class ExportBounds {
   #files = 0;
   readonly #bytes = new Map<string, number>();
 
-  /** Why an export cannot have this file too, as words that follow its path; null if it can. */
+  /** Why an export cannot also have this file, in words that follow the file's path; null if it can. */
   add(path: string, size_bytes: number): string | null {
     const bytesMax = exportedFileBytesMax(path);
     if (bytesMax === null) return 'is not a file of an export';

@@ -1,7 +1,7 @@
-/** A file of an export: its bytes, or only its digest and size, because uploaded files have up to 64 MiB. */
+/** A file of an export: its bytes, or only its digest and size, because an uploaded file may have 64 MiB. */
 import { runningSha256, sha256Hex } from '#sha256';
 
-/** The known facts of a file that is not kept in memory. */
+/** What is known about a file that is not kept in memory. */
 export interface FileDigest {
   readonly size_bytes: number;
   /** 64 lower-case hex digits. */
@@ -15,7 +15,7 @@ export function digestOf(content: ExportContent): FileDigest {
   return { size_bytes: content.length, sha256: sha256Hex(content) };
 }
 
-/** Digests a file that comes in pieces, and keeps none of them. */
+/** Digests a file that comes in pieces, without keeping the pieces. */
 export async function digestPieces(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<FileDigest> {
   const running = runningSha256();
   let size_bytes = 0;

@@ -1,4 +1,4 @@
-/** The files of an exported job: which ones, under which names, and the manifest that lists them. docs/VERIFYING.md. */
+/** Makes the files of an exported job: their names, their contents, and the manifest that lists them. docs/VERIFYING.md. */
 import type { JobEvent, Receipt, StoredFile, StoredSpec } from '@vouchbox/protocol';
 import { pathProblem } from '@vouchbox/protocol/vocabulary';
 import { sha256Hex } from '#sha256';
@@ -13,7 +13,7 @@ export class ExportFailure extends Error {
   override readonly name = 'ExportFailure';
 }
 
-/** The parts of an export, whether read from a service or from its data. */
+/** The parts of an export, read either from a service or from the service's data. */
 export interface ExportSource {
   readonly tenant: string;
   readonly job_id: string;
@@ -25,7 +25,7 @@ export interface ExportSource {
   readonly public_key_pem: string;
   readonly requested_spec: StoredSpec;
   readonly artifacts: readonly { readonly path: string; readonly content: Uint8Array }[];
-  /** The named inputs and the large outputs that are still stored, by their `sha256:…`. */
+  /** The named inputs and large outputs that are still stored, keyed by `sha256:…`. */
   readonly blobs?: ReadonlyMap<string, ExportContent>;
 }
 
@@ -35,13 +35,13 @@ export type ProgramSource = Pick<ExportSource, 'requested_spec' | 'receipt_json'
 export interface ExportChoice {
   /** Whether to leave out the program, its input and its output files, because they are secret. */
   readonly program: 'kept' | 'left_out';
-  /** Whether to keep the policy, which names the jobs that this one depends on, if the program is left out. */
+  /** Keeps the policy even if the program is left out. The policy names the jobs that this one depends on. */
   readonly policy?: 'kept';
 }
 
 /**
- * Every file of the export by its path, the manifest first. An uploaded file is in `blobs`. Data from a service is not trusted.
- * Input must be below `input/` and output below `output/`, so that no file replaces another.
+ * Every file of the export, keyed by path, with the manifest first. Uploaded files come from `blobs`. Data from a service is not
+ * trusted: input must be below `input/` and output below `output/`, so that no file replaces another.
  *
  * @throws ExportFailure if the job has no receipt, or a file has a path that no job's file can have
  */
@@ -98,7 +98,7 @@ function receiptIn({ receipt_json }: ProgramSource): Partial<Receipt> {
   return receipt;
 }
 
-/** The entry of an input file. An uploaded file that is no longer stored has none: the receipt has its digest. */
+/** The entry for an input file. An uploaded file that is no longer stored has no entry, but the receipt has its digest. */
 function inputFile(file: StoredFile, blobs: ExportSource['blobs']): [string, ExportContent][] {
   const { path } = file;
   return 'blob' in file ? named(path, file.blob, blobs) : [[path, contentOf(path, file.content_base64)]];

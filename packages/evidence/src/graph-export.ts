@@ -1,7 +1,7 @@
 /**
  * The directory of a job and of all jobs that it depends on, as `vouchbox export --with-inputs` writes it: an export of each job
- * in a directory of its name, and a list. The list is not signed. A job's policy names the jobs that it depends on, and its
- * receipt has the policy's digest, so an incomplete list is noticed.
+ * in a directory with the job's id, and a list. The list is not signed. An incomplete list is noticed, because a job's policy
+ * names the jobs that it depends on, and the receipt has the policy's digest.
  */
 import type { OutputName } from '@vouchbox/protocol';
 import { canonicalJson } from './canonical-json.ts';
@@ -11,7 +11,7 @@ export const JOB_GRAPH_TYPE = 'urn:svc:job-graph:v1';
 
 /** The list of a graph. */
 export const GRAPH_FILE = 'graph.json';
-/** A graph may have so many jobs. A chain from the graph's job to a job that it depends on may have so many. */
+/** The most jobs in a graph, and the most jobs in a chain from the graph's job to one that it depends on. */
 export const graphJobsMax = 10_000;
 export const graphDepthMax = 1000;
 export const graphFileBytesMax = 4 * 2 ** 20;
@@ -21,7 +21,7 @@ export interface JobGraph {
   readonly tenant: string;
   /** The job whose graph this is. */
   readonly job_id: string;
-  /** Jobs that the service did not have any more. */
+  /** Jobs that the service no longer had. */
   readonly missing: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export function graphFile(graph: Omit<JobGraph, '_type'>): Uint8Array<ArrayBuffe
   return new TextEncoder().encode(canonicalJson({ _type: JOB_GRAPH_TYPE, ...graph }));
 }
 
-/** The list in these bytes; null if the bytes are no list of a graph. */
+/** The list in these bytes; null if the bytes are not the list of a graph. */
 export function readGraphFile(bytes: Uint8Array): JobGraph | null {
   const { _type, tenant, job_id, missing } = jsonObjectIn(bytes) ?? {};
   if (_type !== JOB_GRAPH_TYPE || typeof tenant !== 'string' || typeof job_id !== 'string') return null;
@@ -38,18 +38,18 @@ export function readGraphFile(bytes: Uint8Array): JobGraph | null {
   return { _type, tenant, job_id, missing };
 }
 
-/** Whether a job id can be the name of a directory and nothing else. */
+/** Whether a job id can be used as the name of a directory and cannot be read as anything else. */
 export function isDirectoryOfJob(job_id: string): boolean {
   return /^[A-Za-z0-9_-]{1,128}$/.test(job_id);
 }
 
-/** An input of a job that is an output of another. */
+/** A job's input that is another job's output. */
 export interface GraphInput {
   readonly path: string;
   readonly from: OutputName;
 }
 
-/** The inputs that the text of a policy names; null if it has a form that no policy has. */
+/** The inputs that a policy's text names; null if the text does not have the form of a policy. */
 export function inputsOfPolicy(bytes: Uint8Array): readonly GraphInput[] | null {
   const policy = jsonObjectIn(bytes);
   if (policy === null) return null;

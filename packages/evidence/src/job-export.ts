@@ -1,7 +1,7 @@
 /**
- * The directory that holds everything an auditor needs of one job, as `vouchbox export` writes it and `service-verify
- * directory` reads it: its files, and the manifest that lists them. The manifest is not signed: it shows accidental
- * damage, and the attestation shows forgery. docs/VERIFYING.md, the export directory.
+ * The directory with everything that an auditor needs about one job: its files, and the manifest that lists them. `vouchbox
+ * export` writes it, and `service-verify directory` reads it. The manifest is not signed. It shows accidental damage; the
+ * attestation shows forgery. docs/VERIFYING.md, the export directory.
  */
 import {
   blobBytesMax,
@@ -30,10 +30,10 @@ export const EXPORT_FILES = {
   result: 'result.json',
   /** The receipt as stored: canonical JSON. */
   receipt: 'receipt.json',
-  /** Every event, one JSON object a line, in order of `seq`. */
+  /** Every event in order of `seq`, one JSON object per line. */
   events: 'events.ndjson',
   /**
-   * The key that signed the envelope, for comparison only: a key that comes with what it signed is not a trust anchor.
+   * The key that signed the envelope, for comparison only. A key that comes together with what it signed is no trust anchor.
    */
   publicKey: 'public-key.pem',
 } as const;
@@ -47,29 +47,29 @@ export const EXPORT_OPTIONAL_FILES = {
   env: 'env.json',
   /** The text whose digest is the receipt's `policy_sha256`. */
   policy: 'policy.json',
-  /** The proof that the log of the service has the envelope: its name ends as https://c2sp.org/tlog-proof asks. */
+  /** The proof that the service's log has the envelope. Its name ends as https://c2sp.org/tlog-proof asks. */
   logProof: 'log.tlog-proof',
 } as const;
 
-/** The files that a verifier reads whole. Of every other file it needs only the size and the digest. */
+/** The files that a verifier reads whole. For every other file it needs only the size and the digest. */
 export const EXPORT_FILES_READ_WHOLE: ReadonlySet<string> = new Set([
   ...[EXPORT_MANIFEST, ...Object.values(EXPORT_FILES)],
   EXPORT_OPTIONAL_FILES.policy,
   EXPORT_OPTIONAL_FILES.logProof,
 ]);
 
-/** The most bytes of a history: far above what the recording caps allow. */
+/** The most bytes that a history may have. This is far above what the recording caps allow. */
 export const historyBytesMax = 64 * 1024 * 1024;
 const manifestBytesMax = 256 * 1024;
 const receiptBytesMax = envelopeBytesMax;
 const publicKeyBytesMax = 4096;
-/** The most bytes of a policy: the longest paths of the greatest number of outputs, with every character escaped. */
+/** The most bytes of a policy: enough for the greatest number of outputs with the longest paths, every character escaped. */
 const policyBytesMax = 256 * 1024;
 
-/** The most bytes of arguments or variables: enough for all words with every character escaped, and for the names. */
+/** The most bytes of arguments or variables: enough for the names and for all words with every character escaped. */
 const wordsBytesMax = 256 * 1024;
 
-/** The most files: the manifest, the files by name, and a job's input files, output files and large outputs. */
+/** The most files: the manifest, the files with fixed names, and a job's input files, output files and large outputs. */
 export const exportFilesMax = 1 + 5 + 6 + 3 * filesMax;
 
 export interface ExportedFile extends FileDigest {
@@ -83,7 +83,7 @@ export interface ExportManifest {
   readonly files: readonly ExportedFile[];
 }
 
-/** The bytes of the manifest of these files. */
+/** The bytes of a manifest for these files. */
 export function exportManifest(
   job: Pick<ExportManifest, 'tenant' | 'job_id'>,
   files: ReadonlyMap<string, ExportContent>,
@@ -97,7 +97,7 @@ export function exportManifest(
   return new TextEncoder().encode(canonicalJson(manifest));
 }
 
-/** The largest size that a file of an export may have; null if an export has no file of that path. */
+/** The largest size that an export's file with this path may have; null if an export cannot have such a file. */
 export function exportedFileBytesMax(path: string): number | null {
   const fixed = FIXED_BYTES_MAX.get(path);
   if (fixed !== undefined) return fixed;
@@ -108,7 +108,7 @@ export function exportedFileBytesMax(path: string): number | null {
 export type ManifestResult = { readonly kind: 'manifest'; readonly manifest: ExportManifest } | Refused;
 
 /**
- * Reads a manifest. Every path is one that an export may have, no path is listed twice, and the required files are
+ * Reads a manifest. In a good one, every path is one that an export may have, no path is listed twice, and all required files are
  * listed.
  */
 export function readExportManifest(bytes: Uint8Array): ManifestResult {

@@ -14,7 +14,7 @@ interface Given {
 function faultOf(text: string, { rules = exact, step = Number.POSITIVE_INFINITY }: Given = {}): string | null {
   const scan = new JsonScan(new TextEncoder().encode(text), rules);
   try {
-    // Each step reads at least one byte, and one more step finds the end.
+    // Each step reads at least one byte. One more step finds the end.
     for (let steps = 0; steps <= text.length * 2 + 2; steps += 1) if (scan.run(step)) return null;
     return 'never ends';
   } catch (error) {
@@ -163,7 +163,7 @@ describe('the scanner of JSON', () => {
   });
 });
 
-describe('with approximate numbers allowed in limits, the numbers', () => {
+describe('where limits may have approximate numbers, the numbers', () => {
   const rules: JsonRules = { ...exact, approximateIn: 'limits' };
 
   test.each([

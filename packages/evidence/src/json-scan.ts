@@ -1,11 +1,11 @@
 /**
- * A pass over the bytes of one JSON text that refuses what two readers could understand differently: a member named twice, a
- * lone surrogate, a number that a double cannot hold. Nesting and tokens are counted before anything is built, because
- * `JSON.parse` takes seconds over hostile nesting. RFC 8259, RFC 7493.
+ * Scans the bytes of one JSON text and refuses what two readers could understand differently: a member named twice, a lone
+ * surrogate, a number that a double cannot hold. Nesting and tokens are counted before anything is built, because `JSON.parse`
+ * takes seconds on hostile nesting. RFC 8259, RFC 7493.
  */
 import { jsonDepthMax } from '@vouchbox/protocol/vocabulary';
 
-/** The most bytes of one number. No number that a client can use is so long. */
+/** The most bytes of one number. No useful number is so long. */
 export const numberBytesMax = 1024;
 
 const QUOTE = 0x22;
@@ -23,22 +23,22 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 const utf8 = new TextDecoder();
 
 export interface JsonRules {
-  /** The most tokens: a token is a name, a scalar value, or the opening of an object or an array. */
+  /** The most tokens. A token is a name, a scalar value, or the opening of an object or an array. */
   readonly tokensMax: number;
-  /** `rounded` allows integers that a double holds only roughly. Neither value allows an integer out of a double's range. */
+  /** `rounded` allows integers that a double cannot hold exactly. Neither value allows integers beyond a double's range. */
   readonly numbers: 'exact' | 'rounded';
   /**
-   * The top-level member whose own members may be numbers that a double cannot hold, because they are clamped to a
-   * bound anyway. `isFinite` then says whether all numbers were within the range of a double.
+   * The top-level member whose own members may be numbers that a double cannot hold. They are clamped to a bound anyway.
+   * `isFinite` then says whether all numbers were within a double's range.
    */
   readonly approximateIn?: string;
 }
 
-/** The fault in a text, and its position. */
+/** What is wrong with a text, and where. */
 export class JsonProblem extends Error {
-  /** The fault, in words that follow "the text", as in "is not JSON". */
+  /** What is wrong, in words that follow "the text", as in "is not JSON". */
   readonly problem: string;
-  /** The position: "byte 12" in a text that breaks the grammar, else the quoted JSON pointer of a member. RFC 6901. */
+  /** Where: "byte 12" in a text that violates the grammar, otherwise the quoted JSON pointer of a member. RFC 6901. */
   readonly place: string;
 
   constructor(problem: string, place: string) {
@@ -49,7 +49,7 @@ export class JsonProblem extends Error {
   }
 }
 
-/** An object or array that is open: the names it has so far (none in an array), and the member being read. */
+/** An open object or array: its names so far (null for an array), and the member being read. */
 interface Frame {
   readonly names: Set<string> | null;
   member: string | number;
@@ -66,7 +66,7 @@ type Expectation =
   | 'rest of string'
   | 'end';
 
-/** One pass over the bytes, in steps if need be. The pass builds only names, to find duplicates among them. */
+/** One pass over the bytes, in steps if need be. It builds only the names, to find duplicates. */
 export class JsonScan {
   readonly #bytes: Uint8Array;
   readonly #open: Frame[] = [];
@@ -81,7 +81,7 @@ export class JsonScan {
   #stringIsName = false;
   #isFinite = true;
 
-  /** @param bytes UTF-8 without a byte order mark, which the caller has made sure of */
+  /** @param bytes must be UTF-8 without a byte order mark; the caller has checked this */
   constructor(bytes: Uint8Array, rules: JsonRules) {
     this.#bytes = bytes;
     this.#rules = rules;
@@ -93,7 +93,7 @@ export class JsonScan {
   }
 
   /**
-   * Reads this many more bytes; true once everything was read.
+   * Reads this many more bytes. Returns true once everything was read.
    * @throws JsonProblem
    */
   run(bytesMax: number): boolean {
@@ -220,7 +220,7 @@ export class JsonScan {
     this.#expects = 'colon';
   }
 
-  /** Where the escape at `at` ends. A surrogate is read together with the other half of its pair. */
+  /** Where the escape at `at` ends. Both halves of a surrogate pair are read together. */
   #escapeEnd(at: number): number {
     const kind = this.#bytes[at + 1];
     if (kind !== LETTER_U) {
@@ -232,7 +232,7 @@ export class JsonScan {
     const hasSecond = unit < 0xdc00 && this.#bytes[at + 6] === BACKSLASH && this.#bytes[at + 7] === LETTER_U;
     const second = hasSecond ? this.#hexUnit(at + 8) : 0;
     if (second >= 0xdc00 && second <= 0xdfff) return at + 12;
-    // A JSON pointer cannot have such a name, so the fault names the object that has the member.
+    // A JSON pointer cannot have such a name, so the problem names the object that has the member.
     throw this.#stringIsName
       ? this.#wrong('names a member with a lone surrogate', this.#open.slice(0, -1))
       : this.#wrong('holds a lone surrogate');
@@ -289,14 +289,14 @@ export class JsonScan {
     return new JsonProblem(at < this.#bytes.length ? 'is not JSON' : 'ends before its value does', `byte ${at}`);
   }
 
-  /** The problem of a well-formed member, which is named by its JSON pointer. */
+  /** A problem with a member that is well-formed. The member is named by its JSON pointer. */
   #wrong(problem: string, frames: readonly Frame[] = this.#open): JsonProblem {
     const pointer = frames.map((frame) => `/${pointerToken(String(frame.member))}`).join('');
     return new JsonProblem(problem, `"${pointer}"`);
   }
 }
 
-/** Whether an integer's text states its double exactly, or is the text that JavaScript writes for that double. */
+/** Whether an integer's text states the double exactly, or is the text that JavaScript writes for that double. */
 function isWrittenFor(value: number, text: string): boolean {
   return Number.isSafeInteger(value) || String(value) === text || BigInt(value) === BigInt(text);
 }
@@ -312,7 +312,7 @@ function hexDigit(byte: number | undefined): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 }
 
-/** Bytes of numbers and of `true`, `false`, `null`. */
+/** Whether the byte may be part of a number or of `true`, `false` or `null`. */
 function isScalarByte(byte: number | undefined): boolean {
   if (byte === undefined) return false;
   const isDigit = byte >= 0x30 && byte <= 0x39;

@@ -5,7 +5,7 @@ import { foldOutput, outputEvidence } from './output.ts';
 const sha256 = (text: string) => createHash('sha256').update(text, 'utf8').digest('hex');
 
 describe('folding', () => {
-  test('adds a newline after every record, except after partial ones', { tags: ['Result-5'] }, () => {
+  test('adds a newline after every record that is not partial', { tags: ['Result-5'] }, () => {
     expect(foldOutput([{ text: 'a' }, { text: '' }, { text: 'b', partial: true }])).toBe('a\n\nb');
     expect(foldOutput([{ text: 'a', partial: true }, { text: 'b' }])).toBe('ab\n');
   });

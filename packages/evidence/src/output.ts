@@ -1,6 +1,6 @@
 /**
- * The output of a program, made from its recorded `stdout` and `stderr` events: the text as written, and the evidence of a
- * receipt. The two differ on purpose: evidence joins records by one LF, whether or not a newline followed them. Spec § Receipt,
+ * A program's output, made from its recorded `stdout` and `stderr` events: the text as written, and the evidence in a receipt.
+ * The two differ on purpose: evidence joins records with one LF, whether or not a newline followed them. Spec § Receipt,
  * `output`.
  */
 
@@ -11,10 +11,10 @@ import { sha256Hex } from '#sha256';
 /** The two members of an event that say what happened. */
 export type EventContent = Pick<JobEvent, 'kind' | 'data'>;
 
-/** The parts of a result that are made of events. */
+/** The parts of a result that are made from events. */
 type ResultPart = StreamName | 'violations';
 
-/** The part of a result that the data of each kind of event belongs to. */
+/** For each kind of event, the part of a result to which its data belongs. */
 const PARTS: Readonly<Record<EventKind, ResultPart | null>> = {
   queued: null,
   started: null,
@@ -30,7 +30,7 @@ const PARTS: Readonly<Record<EventKind, ResultPart | null>> = {
   finished: null,
 };
 
-/** The part of a result that a kind of event belongs to; null for no part, and for a kind that a later version added. */
+/** The part of a result to which a kind of event belongs; null if there is none or if a later version added the kind. */
 export function resultPartOf(kind: string): ResultPart | null {
   return Object.hasOwn(PARTS, kind) ? PARTS[kind as EventKind] : null;
 }
@@ -54,7 +54,7 @@ export function outputRecords(events: Iterable<EventContent>, stream: StreamName
   return records;
 }
 
-/** Byte counts, record counts and digests of the retained output among a job's events. Other kinds are skipped. */
+/** Byte counts, record counts and digests of the retained output in a job's events. Other kinds of events are skipped. */
 export function outputEvidence(events: readonly EventContent[]): OutputEvidence {
   const textsOf = (stream: StreamName): StreamTexts => {
     const texts = outputRecords(events, stream).map(({ text }) => text);
@@ -63,13 +63,13 @@ export function outputEvidence(events: readonly EventContent[]): OutputEvidence 
   return outputEvidenceOf({ stdout: textsOf('stdout'), stderr: textsOf('stderr') });
 }
 
-/** The texts of a stream's records in order, and the number of records: one text may hold several, joined by LF. */
+/** The texts of a stream's records in order, and the number of records. One text may hold several records, joined by LF. */
 export interface StreamTexts {
   readonly texts: readonly string[];
   readonly records: number;
 }
 
-/** The evidence of output that is given as texts, and not as events. */
+/** The evidence of output that is given as texts instead of events. */
 export function outputEvidenceOf(output: Readonly<Record<StreamName, StreamTexts>>): OutputEvidence {
   const [stdout, stderr] = [streamEvidence(output.stdout), streamEvidence(output.stderr)];
   return {

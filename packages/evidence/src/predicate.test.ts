@@ -24,7 +24,7 @@ function predicateWith(members: object): ExecutionPredicate {
 describe('a predicate whose receipt does not state the event chain', () => {
   const old = predicateWith({});
 
-  test('has null as the count and the head of the chain, and as the posture', () => {
+  test('has null for the count and the head of the chain, and for the posture', () => {
     const unknown = { eventCount: null, eventChainHead: null, isolationClass: null, networking: null };
     expect(old).toMatchObject(unknown);
     expect(readPredicate({ ...old })).toEqual({ kind: 'predicate', predicate: old });

@@ -1,7 +1,7 @@
 /**
  * The content of an attestation about a job: its outcome, the observed posture, and the whole receipt, unchanged. The members
- * beside the receipt repeat what policies ask for most. A predicate that contradicts its receipt is refused. Signing adds nothing
- * random, so two signers make the same bytes.
+ * beside the receipt repeat what policies most often ask for. A predicate that contradicts its receipt is refused. Signing adds
+ * nothing random, so two signers make the same bytes.
  */
 import type { TerminalStatus } from '@vouchbox/protocol';
 import { RESULT_MEDIA_TYPE, TERMINAL_STATUSES } from '@vouchbox/protocol/vocabulary';
@@ -9,7 +9,7 @@ import { verifyReceipt } from './receipt.ts';
 import type { TerminalJob } from './result-artifact.ts';
 import { isJsonObject, jsonObjectIn, type Refused, refused } from './strict-json.ts';
 
-/** Random bytes of a salt, which is written in hex. */
+/** How many random bytes a salt has. It is written in hex. */
 export const saltBytes = 16;
 
 export const PREDICATE_TYPE = 'urn:svc:predicate:execution-result:v1';
@@ -30,19 +30,19 @@ export interface ExecutionPredicate {
   readonly resultMediaType: string;
   readonly resultSizeBytes: number;
   readonly receiptSha256: string;
-  /** Null if the receipt is of an older version and has no summary of the job's chain. */
+  /** Null if the receipt is from an older version and has no summary of the job's chain. */
   readonly eventChainHead: string | null;
   readonly eventCount: number | null;
   readonly receipt: StoredReceipt;
   /** 16 random bytes in hex. Without them, a digest would confirm a guess of the other members. Absent in older statements. */
   readonly salt?: string;
-  /** The job's number in its tenant, from 1, in the order of acceptance. Absent if the service does not state numbers. */
+  /** The job's number in its tenant, counted from 1 in order of acceptance. Absent if the service does not state numbers. */
   readonly tenantJobNumber?: number;
   /** Members that this version does not know. A reader shows such members, but bases no decision on them. */
   readonly also?: Readonly<Record<string, unknown>>;
 }
 
-/** Values kept with a job only for its predicate; null for a job of an earlier version. */
+/** Values kept with a job only for its predicate; null for a job from an earlier version. */
 export interface KeptForPredicate {
   readonly salt: string | null;
   readonly tenant_number: number | null;
@@ -58,7 +58,7 @@ export function keptProblem({ salt, tenant_number, also = null }: KeptForPredica
   return tenant_number === null || OPTIONAL_FORMS.tenantJobNumber(tenant_number) ? null : 'the number is malformed';
 }
 
-/** The predicate of a job whose result artifact has this many bytes. */
+/** The predicate for a job whose result artifact has this many bytes. */
 export function executionPredicate(
   job: TerminalJob,
   receipt: StoredReceipt,
@@ -87,7 +87,7 @@ export function executionPredicate(
 
 export type PredicateResult = { readonly kind: 'predicate'; readonly predicate: ExecutionPredicate } | Refused;
 
-/** Reads a signed predicate: every member well-formed, the receipt whole, and no contradiction between them. */
+/** Reads a signed predicate. Every member must be well-formed, the receipt must be whole, and nothing may contradict it. */
 export function readPredicate(value: Readonly<Record<string, unknown>>): PredicateResult {
   for (const [name, isRight] of Object.entries(MEMBER_FORMS)) {
     if (!Object.hasOwn(value, name) || !isRight(value[name])) return refused(`its ${name} is missing or malformed`);

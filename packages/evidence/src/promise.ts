@@ -1,7 +1,7 @@
 /**
- * The content of a promise that a service with a log makes when it accepts a job: the number of the job in its tenant, the
- * submission, and the time by which the log answers. If the job still waits then, the log has a statement that says so, with a
- * new time. Both are in-toto statements that the key of results signs. docs/decisions/0066.
+ * A service with a log makes a promise when it accepts a job. The promise states the job's number in its tenant, the submission,
+ * and the time by which the log answers. If the job still waits at that time, the log has a statement that says so and gives a
+ * new time. Both are in-toto statements, signed with the key for results. docs/decisions/0066.
  */
 import { sha256Hex } from '#sha256';
 import type { Unsigned } from './attest.ts';
@@ -17,11 +17,11 @@ export const PENDING_TYPE = 'urn:svc:predicate:job-pending:v1';
 interface PromisedJob {
   readonly tenant: string;
   readonly jobId: string;
-  /** The number of the job in its tenant, from 1, in the order of acceptance; absent if the service does not state it. */
+  /** The job's number in its tenant, counted from 1 in order of acceptance; absent if the service does not state it. */
   readonly tenantJobNumber?: number;
-  /** The time by which the log has the result, or has a statement which says that the job waits. */
+  /** The time by which the log has the result, or a statement that the job waits. */
   readonly answerBy: string;
-  /** The log that answers, as its heads name it, and its key as `NAME+HINT+BASE64`. */
+  /** The name of the log that answers, as in its heads, and the log's key as `NAME+HINT+BASE64`. */
   readonly logOrigin: string;
   readonly logKey: string;
 }
@@ -68,7 +68,7 @@ export function readPromise({ predicateType, predicate, subject }: Statement): P
     : refused('its subject is not the submission that it states');
 }
 
-/** Reads a signed statement which says that a job waits. */
+/** Reads a signed statement that a job waits. */
 export function readPending({ predicateType, predicate, subject }: Statement): PendingResult {
   if (predicateType !== PENDING_TYPE) return refused(`the predicate type is not ${PENDING_TYPE}`);
   const problem = malformed(predicate, { ...JOB_FORMS, statedAt: isTime, promiseSha256: isSha256, salt: isSalt });
@@ -91,12 +91,12 @@ function malformed(predicate: Readonly<Record<string, unknown>>, forms: Forms): 
 }
 
 const isSha256 = (value: unknown) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
-/** Whether a submission names its program. A promise without a named program would be kept by any result. */
+/** Whether a submission names its program. If it did not, any result would keep the promise. */
 const namesProgram = (value: unknown) => isJsonObject(value) && isSha256(value['code_sha256']);
 const isText = (value: unknown) => typeof value === 'string' && value !== '';
 const SALT = new RegExp(`^[0-9a-f]{${2 * saltBytes}}$`);
 const isSalt = (value: unknown) => typeof value === 'string' && SALT.test(value);
-/** Whether a time is spelled as the service writes it, so that times can be compared as texts. */
+/** Whether a time is written as the service writes it, so that times can be compared as texts. */
 const isTime = (value: unknown) =>
   typeof value === 'string' &&
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value) &&

@@ -6,7 +6,7 @@ import { type PinnedKey, parsePublicKey, verifySignature } from './public-key.ts
 
 const bytesOf = (hex: string) => Uint8Array.fromHex(hex);
 
-/** The canonical PEM of a key by its 32 raw bytes (RFC 8410 § 4). */
+/** The canonical PEM of the key with these 32 raw bytes (RFC 8410 § 4). */
 function publicKeyPem(raw: Uint8Array): string {
   const spki = Buffer.concat([bytesOf('302a300506032b6570032100'), raw]);
   return `-----BEGIN PUBLIC KEY-----\n${spki.toString('base64')}\n-----END PUBLIC KEY-----\n`;
@@ -19,7 +19,7 @@ function keyOf(raw: Uint8Array): PinnedKey {
 }
 
 describe('a pinned key', () => {
-  test('can be read from the PEM that OpenSSL writes, and verifies signatures of OpenSSL', async () => {
+  test('can be read from the PEM that OpenSSL writes, and verifies OpenSSL’s signatures', async () => {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519');
     const result = parsePublicKey(publicKey.export({ type: 'spki', format: 'pem' }) as string);
     if (result.kind === 'refused') throw new Error(result.reason);

@@ -1,13 +1,13 @@
 /**
- * Ed25519 public keys as they are pinned: one PEM block with canonical SubjectPublicKeyInfo (RFC 8410). Variants that a
- * lenient reader would also accept are refused.
+ * Ed25519 public keys in the form in which they are pinned: one PEM block with canonical SubjectPublicKeyInfo (RFC 8410).
+ * Variants that only a lenient reader would accept are refused.
  */
 import { sha256Hex } from '#sha256';
 import { decodeBase64, encodeBase64 } from './base64.ts';
 import { publicPointProblem } from './edwards25519.ts';
 import { type Refused, refused } from './strict-json.ts';
 
-/** DER up to the 32 bytes of the key: SEQUENCE { SEQUENCE { OID 1.3.101.112 }, BIT STRING }. RFC 8410 § 4. */
+/** The DER before the key's 32 bytes: SEQUENCE { SEQUENCE { OID 1.3.101.112 }, BIT STRING }. RFC 8410 § 4. */
 const SPKI_PREFIX = Uint8Array.of(0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00);
 const RAW_KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
@@ -35,7 +35,7 @@ export function parsePublicKey(pem: string): PinnedKeyResult {
   return pinnedKeyOf(spki.slice(SPKI_PREFIX.length));
 }
 
-/** Checks the 32 bytes of a point as a public key. */
+/** Checks that the 32 bytes of a point are a usable public key. */
 export function pinnedKeyOf(raw: Uint8Array<ArrayBuffer>): PinnedKeyResult {
   if (raw.length !== RAW_KEY_BYTES) return refused(`it has ${raw.length} bytes, not ${RAW_KEY_BYTES}`);
   const problem = publicPointProblem(raw);
@@ -55,12 +55,12 @@ export function pemOf(raw: Uint8Array): string {
   return `-----BEGIN PUBLIC KEY-----\n${encodeBase64(spkiOf(raw))}\n-----END PUBLIC KEY-----\n`;
 }
 
-/** The key id of a key by its SPKI DER. */
+/** The key id of the key with this SPKI DER. */
 export function keyIdOf(spki: Uint8Array): string {
   return `sha256:${sha256Hex(spki)}`;
 }
 
-/** Whether a pure Ed25519 signature is right. RFC 8032 § 5.1.7. The check needs WebCrypto, which a page has only over TLS. */
+/** Whether a pure Ed25519 signature is valid. RFC 8032 § 5.1.7. Needs WebCrypto, which a page has only over TLS. */
 export async function verifySignature(
   key: PinnedKey,
   message: Uint8Array<ArrayBuffer>,

@@ -1,4 +1,4 @@
-/** Joins all pieces in a new buffer. Returns null, and closes the source, if there are more bytes than `bytesMax`. */
+/** Joins all pieces in a new buffer. If there are more than `bytesMax` bytes, closes the source and returns null. */
 export async function readUpTo(
   pieces: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array> | null,
   bytesMax: number,

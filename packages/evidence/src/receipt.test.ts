@@ -45,7 +45,7 @@ describe('sealing (Spec § Receipt, receipt_sha256)', () => {
 describe('verifying a receipt', () => {
   const { receipt, receipt_sha256, json } = sealReceipt(unsealed);
 
-  test('reports a sealed receipt as intact, also after it was written and parsed', () => {
+  test('reports a sealed receipt as intact, even after it was written and parsed again', () => {
     expect(verifyReceipt(receipt)).toEqual({ kind: 'intact', receipt_sha256 });
     expect(verifyReceipt(JSON.parse(json) as Record<string, unknown>)).toMatchObject({ kind: 'intact' });
   });

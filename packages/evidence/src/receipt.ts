@@ -1,6 +1,6 @@
 /**
- * Sealing and checking a receipt. The seal is a digest and not a signature: it shows that a receipt is unchanged, not
- * who wrote it. Spec § Receipt, `receipt_sha256`.
+ * Sealing and checking a receipt. The seal is a digest and not a signature. It shows that a receipt is unchanged, but not who
+ * wrote it. Spec § Receipt, `receipt_sha256`.
  */
 
 import type { Receipt } from '@vouchbox/protocol';
@@ -10,7 +10,7 @@ import { canonicalJson } from './canonical-json.ts';
 /** A receipt that has no digest yet. */
 export type UnsealedReceipt = Omit<Receipt, 'receipt_sha256'>;
 
-/** A sealed receipt, and its canonical text, which is stored once and served unchanged. */
+/** A sealed receipt and its canonical text. The text is stored once and served unchanged. */
 export interface SealedReceipt {
   readonly receipt: Receipt;
   readonly json: string;

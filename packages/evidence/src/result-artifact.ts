@@ -1,6 +1,6 @@
 /**
- * The result artifact: a job's outcome and its program's output, as one canonical JSON text that is made once, stored,
- * digested and served byte for byte. It is the subject of the attestation. Spec § Result artifact.
+ * The result artifact: a job's outcome and its program's output, as one canonical JSON text. It is made once, and stored,
+ * digested and served byte for byte. It is the attestation's subject. Spec § Result artifact.
  */
 import type { JobEvent, OutputRecord, TerminalReason, TerminalStatus, Violation } from '@vouchbox/protocol';
 import { canonicalJson } from './canonical-json.ts';
@@ -40,14 +40,14 @@ export function resultSubjectName(job_id: string): string {
   return `svc://jobs/${job_id}/result`;
 }
 
-/** The exact bytes of a job's artifact, made from its events. The members are written in canonical order, to avoid sorting. */
+/** The exact bytes of a job's artifact, made from the job's events. Members are written in canonical order, to avoid sorting. */
 export function resultArtifactBytes(job: TerminalJob, events: readonly JobEvent[]): Uint8Array<ArrayBuffer> {
   return bytesOfPieces(() => artifactTexts(job, events));
 }
 
 type Output = 'stdout' | 'stderr';
 
-/** The text of the artifact in pieces: JSON may need six characters for each byte of a mebibyte of output. */
+/** The text of the artifact in pieces. It may be long: JSON may need six characters for each byte of a mebibyte of output. */
 function* artifactTexts(job: TerminalJob, events: readonly JobEvent[]): Generator<string> {
   const before: Omit<ResultArtifact, keyof typeof after | Output> = {
     _type: RESULT_ARTIFACT_TYPE,
@@ -75,10 +75,10 @@ function* artifactTexts(job: TerminalJob, events: readonly JobEvent[]): Generato
   yield `",${canonicalJson(after).slice(1)}`;
 }
 
-/** How many characters of output are spelled at a time. */
+/** How many characters of output are written as JSON at a time. */
 const pieceChars = 16 * 1024;
 
-/** The folded output inside its quotes. Two records that share a surrogate pair can only be spelled together. */
+/** The folded output inside its quotes. Two records that share a surrogate pair can only be written together. */
 function* outputTexts(records: readonly OutputRecord[]): Generator<string> {
   const charsMax = records.every(({ text }) => text.isWellFormed()) ? pieceChars : Number.POSITIVE_INFINITY;
   for (let first = 0; first < records.length; ) {
@@ -94,7 +94,7 @@ export type ResultArtifactResult =
   | Refused;
 
 /**
- * Reads as much of an artifact's bytes as a check against its predicate needs: type, version, and the named members.
+ * Reads what a check against the predicate needs from an artifact's bytes: type, version and the named members.
  */
 export function decodeResultArtifact(bytes: Uint8Array): ResultArtifactResult {
   const json = parseStrictJson(bytes);

@@ -1,4 +1,4 @@
-/** SHA-256 in Node, by OpenSSL. `#sha256` in package.json chooses between this module and the portable one. */
+/** SHA-256 in Node, computed by OpenSSL. `#sha256` in package.json chooses between this module and the portable one. */
 import { createHash, hash } from 'node:crypto';
 import type { RunningSha256 } from './sha256-portable.ts';
 

@@ -1,11 +1,11 @@
 /**
- * SHA-256 for a browser page, which has no Node: it comes from @noble/hashes, which only this file knows. WebCrypto is no
- * replacement: it is asynchronous, takes no bytes in pieces, and is missing from pages that are served without TLS.
+ * SHA-256 for a browser page, where there is no Node. It comes from @noble/hashes, which only this file imports. WebCrypto is no
+ * substitute: it is asynchronous, takes no bytes in pieces, and is missing from pages served without TLS.
  */
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 
-/** SHA-256 of bytes that come in pieces, so that none of them has to be kept. */
+/** SHA-256 of bytes that come in pieces. No piece has to be kept. */
 export interface RunningSha256 {
   update(piece: Uint8Array): void;
   /** The digest of all pieces as 64 lower-case hex digits. No piece may follow. */

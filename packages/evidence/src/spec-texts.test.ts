@@ -9,14 +9,14 @@ const policy = {
   runtime: null,
 } as const;
 
-test('a policy is the canonical JSON of the demands, in the order of the submission', () => {
+test('a policy is the canonical JSON of what a job demands, and keeps the order of the submission’s outputs', () => {
   expect(policyText({ ...policy, outputs: [...policy.outputs] })).toBe(
     '{"allow_network":false,"limits":{"cpu_seconds":2.5,"max_file_mb":16,"max_pids":64,"mem_mb":256,"wall_seconds":10},' +
       '"outputs":["output/b","output/a"],"requirements":{"minimum_isolation":"none"},"runtime":null}',
   );
 });
 
-test('a policy does not depend on program, input and language', () => {
+test('a policy does not depend on the program, its input or its language', () => {
   const program = {
     language: 'python',
     code: 'x',

@@ -1,14 +1,14 @@
 /**
- * The input and the demands of a job, as texts that a receipt digests: `policy_sha256`, `args_sha256` and `env_sha256`. An
- * auditor makes them again from `requested_spec` in the job's detail, or finds them in an export.
+ * A job's arguments, variables and demands, as the texts that a receipt digests: `policy_sha256`, `args_sha256` and `env_sha256`.
+ * An auditor can make them again from `requested_spec` in the job's detail, or find them in an export.
  */
 import type { StoredSpec } from '@vouchbox/protocol';
 import { inputsOf } from '@vouchbox/protocol/vocabulary';
 import { canonicalJson } from './canonical-json.ts';
 
 /**
- * The demands of the job, in RFC 8785 form. `allow_network` is always false: nothing else can be requested. `inputs` is
- * there if files or standard input are outputs of other jobs, and names those jobs. `large_outputs`, `build`,
+ * What the job demands, in RFC 8785 form. `allow_network` is always false, because nothing else can be requested. `inputs` names
+ * the jobs whose outputs are files or standard input of this job. It is absent if there are none. `large_outputs`, `build`,
  * `product`, `reproducible`, `session` and `tools` are there if the submission has them.
  */
 export function policyText(spec: StoredSpec): string {
@@ -31,7 +31,7 @@ export function argumentsText({ args = [] }: StoredSpec): string | null {
   return args.length === 0 ? null : canonicalJson(args);
 }
 
-/** Values of the variables by name, in RFC 8785 form; null if the job was given none. */
+/** The variables' values, keyed by name, in RFC 8785 form; null if the job was given none. */
 export function variablesText({ env = {} }: StoredSpec): string | null {
   return Object.keys(env).length === 0 ? null : canonicalJson(env);
 }

@@ -37,7 +37,7 @@ describe.skipIf(!hasPublishedVectors('in-toto'))('the published statement cases'
     expect(cases).toHaveLength(12);
   });
 
-  // Upstream also accepts v0.1, which it calls legacy; the profile is v1 only.
+  // Upstream also accepts v0.1 and calls it legacy. The service's profile accepts only v1.
   test.each(cases.map((row) => [row.name, row] as const))(
     'give the published result, except that v0.1 is refused: %s',
     (_name, { statement, upstream }) => {

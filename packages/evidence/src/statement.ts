@@ -1,6 +1,6 @@
 /**
- * The in-toto Statement v1: which artifacts a predicate is about, and the predicate. Unknown members are ignored, as
- * in-toto asks; known members must be right. in-toto attestation spec v1, statement and digest set.
+ * The in-toto Statement v1: a predicate, and the artifacts that it is about. Unknown members are ignored, as in-toto asks. Known
+ * members must be right. in-toto attestation spec v1, statement and digest set.
  */
 import { isJsonObject, parseStrictJson, type Refused, refused } from './strict-json.ts';
 
@@ -51,7 +51,7 @@ function subjectProblem(subject: unknown): string | null {
   return Object.entries(digest).every(isDigest) ? null : 'a digest of a subject is malformed';
 }
 
-/** Whether a digest is lower-case hex of whole bytes; for SHA-256, of exactly 32 bytes. */
+/** Whether a digest is lower-case hex for whole bytes. A SHA-256 must have exactly 32 bytes. */
 function isDigest([algorithm, digest]: [string, unknown]): boolean {
   const form = algorithm === 'sha256' ? /^[0-9a-f]{64}$/ : /^(?:[0-9a-f]{2})+$/;
   return typeof digest === 'string' && form.test(digest);

@@ -1,10 +1,10 @@
 /**
- * Strict JSON for decisive documents: an envelope, a statement, a receipt. `JsonScan` must accept the text, and its bytes must be
- * UTF-8 without a byte order mark. RFC 8259 § 4, RFC 7493 § 2.
+ * Strict JSON for documents that decide a verdict: an envelope, a statement, a receipt. The bytes must be UTF-8 without a byte
+ * order mark, and `JsonScan` must accept the text. RFC 8259 § 4, RFC 7493 § 2.
  */
 import { JsonProblem, type JsonRules, JsonScan } from './json-scan.ts';
 
-/** The refusal of a text that is not of the expected form. `reason` follows the text's name, as in "it is not a JSON object". */
+/** The refusal of a text without the expected form. `reason` follows the text's name, as in "it is not a JSON object". */
 export interface Refused {
   readonly kind: 'refused';
   readonly reason: string;

@@ -1,9 +1,9 @@
 /**
- * The UTF-8 bytes of a text that comes in pieces. The pieces of a long text are made twice: once to count their bytes,
- * and once to write them. So the bytes are allocated once, and the whole text is never held beside them.
+ * The UTF-8 bytes of a text that comes in pieces. The pieces of a long text are made twice, once to count their bytes and once to
+ * write them. So the bytes are allocated once, and the whole text is never in memory beside them.
  */
 
-/** The length of a long text in UTF-16 units. A shorter text is encoded as a whole, which takes half the time. */
+/** The length from which a text is long, in UTF-16 units. A shorter text is encoded as a whole, in half the time. */
 const longTextMin = 2 * 2 ** 20;
 const scratchBytes = 64 * 1024;
 
@@ -25,7 +25,7 @@ export function bytesOfPieces(pieces: () => Iterable<string>): Uint8Array<ArrayB
   return bytes;
 }
 
-/** The whole text if it is short; else null. */
+/** The whole text if it is short; otherwise null. */
 function shortText(pieces: Iterable<string>): string | null {
   let text = '';
   for (const piece of pieces) {

@@ -1,6 +1,6 @@
 /**
- * The calls of a program's tools and their answers, made only from the events of its job. The digest of a transcript covers no
- * numbers, times and principals, so that two runs with the same calls and answers have the same digest.
+ * A program's tool calls and their answers, made only from the events of the job. A transcript's digest does not cover event
+ * numbers, times or principals, so two runs with the same calls and answers have the same digest.
  */
 
 import { sha256Hex } from '#sha256';
@@ -15,7 +15,7 @@ export type CallOutcome =
   | null;
 
 export interface TranscriptCall {
-  /** The number of the event of the call. */
+  /** The number of the call's event. */
   readonly seq: number;
   readonly tool: string;
   readonly arguments: unknown;
@@ -24,9 +24,9 @@ export interface TranscriptCall {
   readonly principal: string | null;
 }
 
-/** The members about tools in the statement of a job, in `also.tools`. */
+/** The members about tools in a job's statement, under `also.tools`. */
 export interface ToolEvidence {
-  /** How many calls of each tool there were, without those that the service refused. */
+  /** How many calls of each tool there were, not counting calls that the service refused. */
   readonly calls: Readonly<Record<string, number>>;
   readonly refused: number;
   readonly transcriptSha256: string;
@@ -36,7 +36,7 @@ export interface ToolEvidence {
 export class Transcript {
   readonly #calls = new Map<number, TranscriptCall>();
 
-  /** Adds an event. Returns why it cannot follow the events before it, or null; other kinds of events are always accepted. */
+  /** Adds an event. Returns why it cannot follow the events before it, or null. Events of other kinds are always accepted. */
   add({ seq, kind, data }: { readonly seq: number; readonly kind: string; readonly data: unknown }): string | null {
     if (kind !== 'tool_call' && kind !== 'tool_result') return null;
     if (!isJsonObject(data)) return `event ${seq} has no members`;

@@ -1,10 +1,10 @@
-/** The verdict of a grading, in the result of the job that judged. */
+/** Reads the verdict of a grading from the result of the job that judged. */
 import type { FoldedResult } from '@vouchbox/protocol';
 import { VERDICT_FILE } from '@vouchbox/protocol/grading';
 import { sha256Hex } from '#sha256';
 import { decodeBase64 } from './base64.ts';
 
-/** The verdict's bytes; null unless they have the digest that its grading names. */
+/** The verdict's bytes; null if they do not have the digest that the grading names. */
 export function verdictBytes(
   { artifacts }: Pick<FoldedResult, 'artifacts'>,
   verdict_sha256: string,

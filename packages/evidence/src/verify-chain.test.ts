@@ -32,7 +32,7 @@ describe('verifying a chain (Spec § Events 7)', () => {
     expect(verifyChain([])).toEqual({ kind: 'intact', head: GENESIS_HASH, count: 0, unverifiable: 0 });
   });
 
-  test('digests the given text of the data, and finds data that was changed together with the text', () => {
+  test('digests the text that is given for the data, and finds data that was changed together with its text', () => {
     const dataTexts = events.map(({ data }) => canonicalJson(data));
     expect(verifyChain(events, { ...expected, dataTexts })).toMatchObject({ kind: 'intact' });
     const other = changed(3, { data: { text: 'TWO' } });
@@ -40,7 +40,7 @@ describe('verifying a chain (Spec § Events 7)', () => {
     expect(verifyChain(other, { dataTexts: otherTexts })).toEqual({ kind: 'broken', seq: 3, problem: 'digest' });
   });
 
-  test('does not serialize the data again if the text of the data is given', () => {
+  test('does not serialize the data again if its text is given', () => {
     const dataTexts = events.map(({ data }) => canonicalJson(data));
     const unreadable = events.map((event) => ({ ...event, data: undefined }));
     expect(verifyChain(unreadable, { ...expected, dataTexts })).toMatchObject({ kind: 'intact' });
@@ -52,7 +52,7 @@ describe('verifying a chain (Spec § Events 7)', () => {
     expect(verifyChain(events, { ...expected, dataTexts })).toMatchObject({ kind: 'intact' });
   });
 
-  test('ignores a member of an event that states the text of data', () => {
+  test('ignores an event’s own member that claims to be the text of its data', () => {
     const told = { ...third, data: { text: 'TWO' }, data_json: canonicalJson(third.data) };
     expect(verifyChain(changed(3, told))).toEqual({ kind: 'broken', seq: 3, problem: 'digest' });
   });

@@ -1,35 +1,35 @@
 /**
- * Recomputes a job's chain of events without trust in any stored digest, as an auditor does. Names the first event that
- * does not follow from the ones before it. Spec § Events 7 and 8.
+ * Recomputes a job's chain of events without trusting any stored digest, as an auditor does. Names the first event that does not
+ * follow from the events before it. Spec § Events 7 and 8.
  */
 import type { JobEvent } from '@vouchbox/protocol';
 import { eventHash, GENESIS_HASH, HASH_VERSION, type LinkedEvent } from './chain.ts';
 import { isJsonObject } from './strict-json.ts';
 
-/** Facts about the history from elsewhere: a receipt's `event_chain`, or the address that the history was fetched from. */
+/** Facts from elsewhere about the history: a receipt's `event_chain`, or the address from which the history was fetched. */
 export interface ExpectedChain {
   readonly job_id?: string;
   /** The digest of the last event. */
   readonly head?: string;
-  /** The number of hashed events, which reveals a cut-off tail. */
+  /** The number of hashed events. It reveals a cut-off tail. */
   readonly count?: number;
   /**
-   * The text from which the data of each event was read, given by the code that read it. If the text is canonical, its digest
-   * counts and the data is not serialized again. The text must never come from the source of the events.
+   * The text from which each event's data was read, given by the code that read the data. If the text is canonical, its digest
+   * counts, and the data is not serialized again. The text must never come from whoever supplied the events.
    */
   readonly dataTexts?: readonly (string | undefined)[];
 }
 
 export type ChainProblem =
-  /** The number of an event is not its place in the history, or appears twice. */
+  /** An event's number is not its place in the history, or appears twice. */
   | 'sequence'
   /** An event belongs to another job. */
   | 'job'
-  /** The hash version of an event is unknown, or older than that of an event before it. */
+  /** An event's hash version is unknown, or is older than the version of an event before it. */
   | 'hash_version'
-  /** The `prev_hash` of an event is not the digest of the event before it. */
+  /** An event's `prev_hash` is not the digest of the event before it. */
   | 'link'
-  /** The digest of an event does not follow from its members. */
+  /** An event's digest does not follow from its members. */
   | 'digest'
   /** The history ends before the expected count. */
   | 'missing'
@@ -44,7 +44,7 @@ export type ChainVerification =
       readonly head: string;
       /** The number of events whose digests were recomputed. */
       readonly count: number;
-      /** The number of migrated v0.1 events before the hashed ones; they prove nothing. */
+      /** The number of migrated v0.1 events before the hashed events. They prove nothing. */
       readonly unverifiable: number;
     }
   | {
@@ -54,7 +54,7 @@ export type ChainVerification =
       readonly problem: ChainProblem;
     };
 
-/** What a receipt of any version states of the chain of its job. */
+/** What a receipt of any version states about its job's chain. */
 export function chainStatedIn({ event_chain }: Readonly<Record<string, unknown>>): ExpectedChain {
   const { head, count } = isJsonObject(event_chain) ? event_chain : {};
   return { ...(typeof head === 'string' && { head }), ...(typeof count === 'number' && { count }) };
@@ -80,7 +80,7 @@ export function verifyChain(events: Iterable<JobEvent>, expected: ExpectedChain 
   return { kind: 'intact', head, count, unverifiable: seq - count };
 }
 
-/** The tail of the chain before an event, which the event must follow. */
+/** The tail of the chain that the next event must follow. */
 interface Position {
   readonly job_id: string;
   readonly seq: number;
@@ -98,19 +98,19 @@ function eventProblem(event: JobEvent, at: Position): ChainProblem | null {
   return hasItsDigest(event, at.dataText) ? null : 'digest';
 }
 
-/** The digest covers the canonical spelling. Older versions stored events in another spelling. */
+/** Whether the stored digest is right. It covers the canonical spelling; older versions stored events in another one. */
 function hasItsDigest(event: JobEvent, dataText: string | undefined): boolean {
   const { event_hash } = event;
   if (event_hash === recomputedHash(event, dataText)) return true;
   return dataText !== undefined && event_hash === recomputedHash(event, undefined);
 }
 
-/** A migrated event has no digests and comes before all hashed events; any other event of version 0 is a forgery. */
+/** A migrated event has no digests and comes before all hashed events. Any other event with version 0 is a forgery. */
 function legacyProblem(event: JobEvent, at: Position): ChainProblem | null {
   return at.count === 0 && event.prev_hash === null && event.event_hash === null ? null : 'hash_version';
 }
 
-/** Recomputes the digest of an event from its own `prev_hash`; null if the event has no canonical form, so no chain has it. */
+/** Recomputes an event's digest from its own `prev_hash`; null if the event has no canonical form and so fits in no chain. */
 function recomputedHash(event: JobEvent, dataText: string | undefined): string | null {
   try {
     return eventHash(event as LinkedEvent, dataText);

@@ -56,7 +56,7 @@ describe('verifying an attestation (Spec § Authentication 10)', () => {
     expect(result.passed.map(({ step }) => step)).toEqual(Object.keys(VERIFICATION_STEPS));
   });
 
-  test('refuses a statement about two results, and gives their number as the reason', {
+  test('refuses a statement about two results, and gives the number of results as the reason', {
     tags: ['Artifact-8', 'Authentication-10h'],
   }, async () => {
     const two = cases.find(({ id }) => id === 'two-subjects-one-matches') as Case;
@@ -90,7 +90,7 @@ describe('verifying an attestation (Spec § Authentication 10)', () => {
     expect(await verifyEnvelope({ ...inputOf(good), publicKeys: [otherKey] })).toMatchObject({ step: 'signature' });
   });
 
-  test('rejects with an error that no check expected', async () => {
+  test('rejects with an error if a check meets something unexpected', async () => {
     const publicKeys = null as unknown as readonly string[];
     await expect(verifyEnvelope({ ...inputOf(good), publicKeys })).rejects.toThrow(TypeError);
   });

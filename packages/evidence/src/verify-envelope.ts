@@ -1,7 +1,7 @@
 /**
  * Checks an attestation against a result and pinned keys, offline: that one of the keys signed these bytes, that the bytes
  * describe this result, and that they are a complete statement of the service's profile about the expected job and tenant.
- * Success proves possession of the key and integrity, but not that the program succeeded. Spec § Authentication 10.
+ * Success proves integrity and possession of the key, but not that the program succeeded. Spec § Authentication 10.
  */
 import { sha256Hex } from '#sha256';
 import { decodeEnvelope, type Envelope, type EnvelopeSignature, preAuthEncoding } from './dsse.ts';
@@ -11,7 +11,7 @@ import { type PinnedKey, parsePublicKey, verifySignature } from './public-key.ts
 import { decodeResultArtifact, resultSubjectName } from './result-artifact.ts';
 import { decodeStatement, STATEMENT_MEDIA_TYPE, type Statement } from './statement.ts';
 
-/** The kind of failure, from which a verifier's exit code follows. */
+/** The kind of failure. A verifier's exit code follows from it. */
 export type VerificationFailure = 'signature' | 'subject' | 'profile';
 
 /** The checks in their order, each with the kind of its failure. */
@@ -35,12 +35,12 @@ export interface EnvelopeVerificationInput {
   readonly envelope: Uint8Array;
   /** The bytes of the result artifact, read once. */
   readonly subject: Uint8Array;
-  /** PEM of every pinned key. The signature of one key is enough, but a malformed key is refused. */
+  /** The PEM of every pinned key. One key's signature is enough, but a malformed key is refused. */
   readonly publicKeys: readonly string[];
   readonly expected: { readonly tenant: string; readonly subjectName: string; readonly mediaType: string };
 }
 
-/** A check that passed, and its findings, for a reader. */
+/** A check that passed, and what it found, for a reader. */
 export interface PassedStep {
   readonly step: VerificationStep;
   readonly detail: string;
@@ -110,7 +110,7 @@ export interface FoundSignature {
   readonly signature: EnvelopeSignature;
 }
 
-/** An error by which a check ends all checks. It never leaves this file. */
+/** A check throws this error to end all checks. It never leaves this file. */
 class Refusal extends Error {
   readonly step: VerificationStep;
   constructor(step: VerificationStep, reason: string) {
@@ -158,7 +158,7 @@ function readSignedStatement({ payload, payloadType }: Envelope, pass: Pass): St
   return result.statement;
 }
 
-/** Requires that the one subject has the digest of the file, its name and its media type. */
+/** Requires that the one subject has the digest of the file, the expected name and the expected media type. */
 function matchSubject(statement: Statement, { subject, expected }: EnvelopeVerificationInput, pass: Pass): void {
   const { subjectName, mediaType } = expected;
   const [stated] = statement.subject;
@@ -193,7 +193,7 @@ function readSignedPredicate(
   return predicate;
 }
 
-/** The result's members must equal those of the predicate. */
+/** Requires that the result's members equal the predicate's. */
 function checkResult(bytes: Uint8Array, predicate: ExecutionPredicate, pass: Pass): void {
   const result = decodeResultArtifact(bytes);
   if (result.kind === 'refused') throw new Refusal('result', `the result artifact is refused: ${result.reason}`);

@@ -1,6 +1,6 @@
 /**
- * Where test vectors are. The service's own are in the repository. Published ones belong to others and are not
- * committed: they are read from `shared/vectors` beside the repository if they are there.
+ * Where test vectors are. The service's own vectors are in the repository. Published vectors belong to others and are not
+ * committed. They are read from `shared/vectors` beside the repository, if they are there.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ export function ownVectors<T>(path: string): T {
   return JSON.parse(readFileSync(join(OWN, path), 'utf8')) as T;
 }
 
-/** Whether this folder of published vectors exists. If not, a line says so, and its tests must be skipped. */
+/** Whether this folder of published vectors exists. If not, prints a line about it, and the tests must be skipped. */
 export function hasPublishedVectors(folder: string): boolean {
   const isThere = existsSync(join(PUBLISHED, folder));
   if (!isThere) process.stderr.write(`SKIPPED: there are no published vectors in ../shared/vectors/${folder}\n`);

@@ -1,4 +1,4 @@
-/** The kinds of answers of operations, and the bodies that no other module defines. */
+/** The kinds of answers that operations give, and the bodies that no other module defines. */
 
 import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from './media-types.ts';
 import { Closed, type TSchema, Type } from './type.ts';
@@ -6,7 +6,7 @@ import { Closed, type TSchema, Type } from './type.ts';
 const JSON_TYPE = 'application/json';
 export const Bytes = Type.String({ format: 'binary' });
 
-/** Exact bytes, with the header that a client checks them against. */
+/** Exact bytes, with a header against which a client can check them. */
 export function storedBytes<MediaType extends string, T extends TSchema>(
   description: string,
   mediaType: MediaType,
@@ -28,7 +28,7 @@ export function metrics(description: string) {
 /** The body of an operation that needs no body, but accepts an empty object. */
 export const NoMembers = Closed({});
 
-/** An OpenAPI document, whose members OpenAPI's own specification defines. */
+/** An OpenAPI document. OpenAPI's own specification defines its members. */
 export const OpenApiDocument = Type.Object({
   openapi: Type.String(),
   info: Type.Unknown(),

@@ -12,7 +12,7 @@ export const BlobName = Type.String({
 export const StoredBlob = Type.Object({
   blob: BlobName,
   size_bytes: Type.Integer(),
-  /** When the blob is removed, unless a job names it before. */
+  /** When the blob is removed, unless a job names it by then. */
   expires_at: Timestamp,
 });
 export type StoredBlob = Static<typeof StoredBlob>;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { BUILD_OPTIONS, isBuildOption } from './build-options.ts';
 
-/** The options that a text of the contract lists, each after `start`, with values in place of `N`, `NAME` and `VALUE`. */
+/** The options listed in a text of the contract. `start` precedes each, and values replace `N`, `NAME` and `VALUE`. */
 function told(text: string, start = ''): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(
     ([, word = '']) => start + word.replace(/N$|NAME|VALUE/g, '1').replace('-D1', '-DA'),
@@ -24,7 +24,7 @@ describe('an option of a compiler', () => {
   });
 
   test.each(['-fplugin=a.so', '-Wl,-z', '@a', '-march=native', '-specs=a', '-B/a', '-wrapper', '-Ia', '-processor'])(
-    'is refused for every language if it can run code, read a file or depend on a processor: %s',
+    'is refused for every language if it can run code, read a file or depend on the processor: %s',
     (option) => {
       expect((['c', 'cpp', 'java', 'python'] as const).filter((language) => isBuildOption(language, option))).toEqual(
         [],

@@ -4,7 +4,7 @@
  */
 import type { Language } from './languages.ts';
 
-/** The paths of a product: as the output of a build, and as an input of a job that starts the product. */
+/** The two paths of a product: one as the output of a build, one as an input of a job that starts the product. */
 export const PRODUCT_FILES = { output: 'output/product', input: 'input/product' } as const;
 
 const NATIVE = [
@@ -13,7 +13,7 @@ const NATIVE = [
   /^-std=(?:c|gnu)(?:\+\+)?[0-9][0-9a-z]$/,
   /^-D[A-Za-z_][A-Za-z0-9_]{0,63}(?:=[A-Za-z0-9_.+-]{0,64})?$/,
   /^-(?:w|pedantic|static)$/,
-  // A comma in an option begins words for the linker, the assembler or the preprocessor.
+  // After a comma, an option could pass words to the linker, the assembler or the preprocessor.
   /^-W[a-z][a-z0-9+=-]{0,63}$/,
   /^-f(?:no-)?(?:exceptions|rtti|strict-aliasing|wrapv|trapv|signed-char|omit-frame-pointer|fast-math|unroll-loops|openmp)$/,
   /^-fconstexpr-(?:depth|ops-limit|loop-limit)=[0-9]{1,9}$/,
@@ -35,7 +35,7 @@ export const BUILD_OPTIONS =
 
 const OPTIONS: Readonly<Partial<Record<Language, readonly RegExp[]>>> = { c: NATIVE, cpp: NATIVE, java: JAVA };
 
-/** Whether programs in this language are compiled to a product, which can be started later without the compiler. */
+/** Whether programs in this language are compiled to a product that can be started later without the compiler. */
 export function isCompiled({ language }: { readonly language: string }): boolean {
   return Object.hasOwn(OPTIONS, language);
 }

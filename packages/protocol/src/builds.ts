@@ -3,7 +3,7 @@ import { BUILD_OPTIONS } from './build-options.ts';
 import { buildOptionsMax, wordBytesMax } from './limits.ts';
 import { Closed, type Static, Type } from './type.ts';
 
-/** Asks that the program be compiled and not run. The result is a product, which other jobs start. */
+/** Asks that the program be compiled and not run. The result is a product that other jobs can start. */
 export const Build = Closed(
   {
     options: Type.Optional(
@@ -33,6 +33,6 @@ export const Product = Closed(
 );
 export type Product = Static<typeof Product>;
 
-/** A product as it is stored. A node starts it only with the runtime pack of this digest, which built the product. */
+/** A product as it is stored. A node starts it only with the runtime pack that built it; `pack_digest` names it. */
 export const StoredProduct = Type.Object({ job_id: Type.String(), pack_digest: Type.String() });
 export type StoredProduct = Static<typeof StoredProduct>;

@@ -1,6 +1,6 @@
 /**
- * The address of each operation: its method and its path. They are not in `operations.ts`, so that a client need not load the
- * schemas. Spec § Endpoints.
+ * The address of each operation: its method and its path. Addresses are not in `operations.ts`, so that a client need not load
+ * the schemas. Spec § Endpoints.
  */
 
 export interface OperationEndpoint {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ERRORS } from './errors.ts';
 
-/** Status and code of every refusal in the contract. */
+/** The statuses of all refusals in the contract, each with its codes. */
 const CONTRACT: readonly (readonly [number, readonly string[]])[] = [
   [400, ['invalid_request', 'invalid_json', 'unsupported_language', 'network_not_allowed']],
   [401, ['unauthorized']],

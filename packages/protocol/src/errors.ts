@@ -7,7 +7,7 @@ interface ErrorRow {
   readonly status: number;
   /** Whether the same request may succeed later. */
   readonly retryable: boolean;
-  /** The contract's text about the code. The message of an answer says at least this. */
+  /** The contract's text about the code. An answer's message says at least this much. */
   readonly meaning: string;
 }
 

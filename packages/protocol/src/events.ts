@@ -1,5 +1,5 @@
 /**
- * A job's history: ordered, hash-chained events, and the data of each kind. Consumers keep kinds that they do not know.
+ * A job's history: ordered, hash-chained events, and the data for each kind of event. Consumers keep kinds that they do not know.
  * Spec § Events.
  */
 
@@ -35,7 +35,7 @@ export type StreamName = (typeof STREAM_NAMES)[number];
 
 export const EffectiveLimitsSchema = Each(LIMIT_NAMES, Nullable(Type.Number()));
 
-/** A limit that a program broke, or an action of the program that was refused. Its members let a client act on it. */
+/** A limit that a program broke, or a refused action of the program. The members let a client react. */
 export const Violation = Type.Object({
   type: Type.Enum([...VIOLATION_TYPES]),
   message: Type.String(),
@@ -47,7 +47,7 @@ export const Violation = Type.Object({
 });
 export type Violation = Static<typeof Violation>;
 
-/** Output as recorded: one line without its newline, or a piece of at most 16 KiB of a longer one. */
+/** Output as recorded: one line without its newline, or a piece of a longer line, of at most 16 KiB. */
 export const OutputRecord = Type.Object({
   text: Type.String(),
   /** Present if no newline followed this piece of output. */
@@ -63,8 +63,8 @@ export const ArtifactRecord = Type.Object({
 export type ArtifactRecord = Static<typeof ArtifactRecord>;
 
 /**
- * A stream exceeded a recording cap: how much of the stream was seen until then, and how much is kept. Each stream has at most
- * one such record, stored with its last output. The receipt's `executor_output` has the final amount. Spec § Events 6.
+ * A stream exceeded a recording cap. States how much of the stream was seen until then and how much is kept. Each stream has at
+ * most one such record, stored with its last output. The receipt's `executor_output` has the final amount. Spec § Events 6.
  */
 export const Truncation = Type.Object({
   stream: Type.Enum([...STREAM_NAMES]),
@@ -76,20 +76,20 @@ export const Truncation = Type.Object({
 });
 export type Truncation = Static<typeof Truncation>;
 
-/** A call of a tool, as the program wrote it. Outside of the cell, the number of its event identifies the call. */
+/** A tool call as the program wrote it. Outside the cell, the number of its event identifies the call. */
 export const ToolCallRecord = Type.Object({
   /** The number that the program gave to the call. */
   call: Type.Integer({ minimum: 0 }),
   tool: Type.String(),
   arguments: Type.Unknown(),
-  /** Why the service refused the call, as the program was told. Nobody can answer a refused call. */
+  /** The reason that the program was given if the service refused the call. Nobody can answer a refused call. */
   refused: Type.Optional(Type.String()),
 });
 export type ToolCallRecord = Static<typeof ToolCallRecord>;
 
-/** A caller's answer, which has exactly one of `result` and `error`. */
+/** A caller's answer. It has exactly one of `result` and `error`. */
 export const ToolResultRecord = Type.Object({
-  /** The number of the event of the call. */
+  /** The number of the call's event. */
   call_seq: Type.Integer({ minimum: 1 }),
   result: Type.Optional(Type.Unknown()),
   error: Type.Optional(Type.String()),

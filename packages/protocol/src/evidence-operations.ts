@@ -1,4 +1,4 @@
-/** The operations on signed evidence, rows of the table in `operations.ts`. */
+/** The operations on signed evidence, as rows of the table in `operations.ts`. */
 import { json, storedBytes } from './answers.ts';
 import { DsseEnvelope, LogProof, PendingStatements, ResultArtifact } from './evidence.ts';
 import { ENVELOPE_MEDIA_TYPE, LOG_MEDIA_TYPE, RESULT_MEDIA_TYPE } from './media-types.ts';

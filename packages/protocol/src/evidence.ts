@@ -1,6 +1,6 @@
 /**
  * The two signed documents as JSON: the envelope and the result artifact. The service serves the exact bytes that were stored.
- * These schemas only describe the bytes: no code uses the schemas to read them. Spec § Result artifact.
+ * These schemas only describe those bytes; no code reads the bytes with them. Spec § Result artifact.
  */
 import { Violation } from './events.ts';
 import { endMembers } from './receipt.ts';
@@ -15,13 +15,13 @@ export const DsseEnvelope = Type.Object({
 });
 export type DsseEnvelope = Static<typeof DsseEnvelope>;
 
-/** A proof of the log as text: https://c2sp.org/tlog-proof. */
+/** A log proof as text: https://c2sp.org/tlog-proof. */
 export const LogProof = Type.String();
 
-/** A signed statement, for the log, that a job has waited longer than was promised. */
+/** A signed statement for the log: a job has waited longer than was promised. */
 export const PendingStatement = Type.Object({
   stated_at: Timestamp,
-  /** The time by which the log has the result, or else another statement which says that the job still waits. */
+  /** By this time the log has the result, or another statement that the job still waits. */
   answer_by: Timestamp,
   /** The canonical form (RFC 8785) of this object was signed and logged. */
   envelope: DsseEnvelope,
@@ -31,7 +31,7 @@ export const PendingStatement = Type.Object({
 });
 export type PendingStatement = Static<typeof PendingStatement>;
 
-/** The statements that a job waits, the oldest first. */
+/** All statements that a job waits, the oldest first. */
 export const PendingStatements = Type.Object({ items: Type.Array(PendingStatement) });
 export type PendingStatements = Static<typeof PendingStatements>;
 

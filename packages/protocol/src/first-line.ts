@@ -1,11 +1,11 @@
-/** The line by which a person recognises a program. Spec § Other bodies 3a. */
+/** The line that lets a person recognise a program. Spec § Other bodies 3a. */
 import { printable } from './printable.ts';
 
-/** How many characters the line may have, and how many characters of the program are searched for the line. */
+/** How long the line may be, and how much of the program is searched for the line, in characters. */
 const charactersMax = 120;
 const soughtMax = 4096;
 
-/** The first line with content: neither the interpreter's line nor a line of signs alone, such as the opening of a comment. */
+/** The first line, other than the interpreter's, with a letter or a digit. The opening of a comment may have neither. */
 const LINE = /^(?!#!).*[\p{L}\p{N}].*$/mu;
 
 /** The printable part of the first meaningful line, cut at 120 characters; null if there is none. */

@@ -1,14 +1,14 @@
 /**
  * Compares an output with the expected one as the judge does (`grading-judge.ts`). A running grading uses this comparison to know
- * when a group stops; only the judge's own comparison counts.
+ * when a group stops. The verdict depends only on the judge's own comparison.
  */
 import type { Comparing, FloatTolerance } from './grading-record.ts';
 
-/** White space is ASCII's: space, tab, line feed, vertical tab, form feed and carriage return. */
+/** White space is the white space of ASCII: space, tab, line feed, vertical tab, form feed and carriage return. */
 const WHITE = /[ \t\n\v\f\r]+/;
 const WHITE_AT_END = /[ \t\n\v\f\r]$/;
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
-/** The most characters of a number; a longer number is compared as a word. */
+/** The most characters that a number may have. A longer number is compared as a word. */
 const numberCharsMax = 1000;
 
 export function areAlike(output: string, expected: string, compare: Comparing): boolean {

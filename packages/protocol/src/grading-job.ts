@@ -1,4 +1,4 @@
-/** The jobs of a grading: the input of each job, and what the grading reads of the job's end. */
+/** The jobs of a grading: the input of each job, and what the grading reads about the job's end. */
 import { compilerProblem, type SaidViolation } from './grading.ts';
 import { CHECKED_FILES, COMPARER } from './grading-judge.ts';
 import {
@@ -13,7 +13,7 @@ import type { CheckRecord, Comparing, ExitCodes, JobRecord, RunRecord, SaidPoint
 import type { ProgramUsage, Receipt, ResourceUsage } from './receipt.ts';
 import type { JobSubmission, LimitsInput } from './submission.ts';
 
-/** A text of a job. Expected output is `secret`: no other principal may name it, and exports leave it out. */
+/** A text that a job is given. Expected output is `secret`: no other principal may name it, and exports leave it out. */
 export type JobText = (
   | { readonly text: string }
   | { readonly sha256: string; readonly size_bytes: number }
@@ -41,7 +41,7 @@ export interface PlannedJob {
   /** A name that no other job for the same program has. */
   readonly name: string;
   readonly role: 'build' | 'validate' | 'test' | 'check' | 'judge';
-  /** Whether the job is the same for every program: such a job is made once, and its end is given to all programs. */
+  /** Whether the job is the same for every program. Such a job is made once, and its end counts for all programs. */
   readonly shared: boolean;
   readonly test: number | null;
   readonly submission: PlannedSubmission;
@@ -64,7 +64,7 @@ export interface JobEnd extends JobRecord {
   readonly violations: readonly SaidViolation[];
   readonly code_sha256: string | null;
   readonly stdin_sha256: string | null;
-  /** The digest of all bytes that the program wrote to stdout. */
+  /** The digest of everything that the program wrote to stdout. */
   readonly stdout_sha256: string | null;
   readonly cpu_limit_ms: number | null;
   readonly usage: ResourceUsage;
@@ -72,7 +72,7 @@ export interface JobEnd extends JobRecord {
   readonly programUsage: ProgramUsage | null;
   readonly inputs: readonly EndedFile[];
   readonly outputs: readonly EndedFile[];
-  /** The end of the other job of a pair. */
+  /** The end of the other job, if the job is one of a pair. */
   readonly peer?: JobEnd | undefined;
 }
 
@@ -85,18 +85,18 @@ export function jobRecord({ job_id, receipt_sha256, terminal_reason, exit_code }
 
 const LIMITS: ReadonlySet<string | null> = new Set(['wall_limit', 'cpu_limit', 'memory_limit']);
 
-/** The outcome of a compiler in a job that compiles and runs. */
+/** The compiler's outcome in a job that compiles and runs. */
 export function compilerOf(end: JobEnd): RunRecord['compiler'] {
   if (compilerProblem(end) !== null) return 'limit';
   return end.terminal_reason === 'compile_failed' ? 'error' : null;
 }
 
-/** The outcome of a compiler in a job that only compiles. */
+/** The compiler's outcome in a job that only compiles. */
 export function builderOf(end: JobEnd): RunRecord['compiler'] {
   return LIMITS.has(end.terminal_reason) ? 'limit' : compilerOf(end);
 }
 
-/** The record of a run. With `isAlone`, the job ran no compiler; the cell's usage replaces unknown `programUsage`. */
+/** The record of a run. With `isAlone`, the job ran no compiler, so the cell's usage stands in for an unknown `programUsage`. */
 export function runRecord(end: JobEnd, isAlone: boolean): RunRecord {
   const { cpu_ms, wall_ms, memory_peak_bytes, account } = end.programUsage ?? (isAlone ? cellUsage(end) : NO_USAGE);
   const usage = { cpu_ms, wall_ms, memory_peak_bytes, account };
@@ -113,11 +113,11 @@ export function checkRecord(end: JobEnd, codes: ExitCodes): CheckRecord {
   return { ...jobRecord(end), code_sha256: end.code_sha256, codes, said: saidBy(end, codes) };
 }
 
-/** The most characters of a score. A longer score is a mistake of the checker. */
+/** The most characters that a score may have. A longer score is the checker's mistake. */
 const saidCharsMax = 50;
 export const TOO_LONG = 'too long';
 
-/** Points that a checker gave: after `points` at the start of stderr, or in the files of the Kattis format. */
+/** The points that a checker gave. They follow `points` at the start of stderr, or are in the files of the Kattis format. */
 function saidBy({ stderr, outputs, violations }: JobEnd, codes: ExitCodes): SaidPoints | null {
   if (codes === 'testlib') {
     const [, text] = /^points[ \t]+(\S{1,40})/.exec(stderr) ?? [];
@@ -138,13 +138,13 @@ export const SCORE_FILES = [
   ['output/score_multiplier.txt', 'part'],
 ] as const;
 
-/** Whether a violation may have hidden a file with points: it names that file, or does not name the lost files. */
+/** Whether a violation may have hidden a file with points: it names that file, or does not say which files are lost. */
 export function mayHidePoints({ type, path }: SaidViolation): boolean {
   return type === 'output_count' || path === 'output' || SCORE_FILES.some(([score]) => score === path);
 }
 
 const GRADER_CPU_SECONDS = 30;
-/** Limits for programs of a grader, far above what these programs need: a test is lost if such a program meets a limit. */
+/** Limits for a grader's programs. If such a program meets a limit, the test is lost, so the limits are ample. */
 export const GRADER_LIMITS: LimitsInput = {
   cpu_seconds: GRADER_CPU_SECONDS,
   wall_seconds: wallFor(GRADER_CPU_SECONDS),
@@ -152,7 +152,7 @@ export const GRADER_LIMITS: LimitsInput = {
   max_file_mb: 64,
 };
 
-/** Outputs of a grader's program: points in the Kattis format, and notes of an interactor. */
+/** The outputs of a grader's program: points in the Kattis format, and an interactor's notes. */
 const outputsOf = ({ codes }: GraderProgram) => (codes === 'kattis' ? ['output/**'] : []);
 
 interface Checked {
@@ -162,7 +162,7 @@ interface Checked {
   readonly product: PlannedSubmission['product'];
 }
 
-/** The submission of a checker: the contents of its files, and the files' names in the order of its protocol. */
+/** The submission of a checker: its files, and their names in the order that its protocol demands. */
 export function checkerSubmission(plan: GradingPlan, checker: GraderProgram, given: Checked): PlannedSubmission {
   const { test, output, product } = given;
   const expected = expectedOf(test);
@@ -199,7 +199,7 @@ function interactorWall(plan: GradingPlan): number {
 
 const INTERACTOR_OUTPUT = 'output/tout';
 
-/** The arguments of a grader's program: the names of its files in the order of its protocol, then the plan's own arguments. */
+/** The arguments of a grader's program: its files' names in the order that its protocol demands, then the plan's arguments. */
 function argsOf({ codes, args = [] }: GraderProgram, { checker_args = [] }: PlannedTest, output: string) {
   const { stdin, expected } = CHECKED_FILES;
   const files = codes === 'kattis' ? [stdin, expected, 'output/'] : [stdin, output, expected];
@@ -243,7 +243,7 @@ export function buildSubmission(
   return { language, code, runtime, files: list, outputs: [], requirements, build: { options } };
 }
 
-/** A service's facts about a job that ended, in the detail that a grading needs. */
+/** What a service knows about a job that ended, in the detail that a grading needs. */
 export interface EndedJob extends Pick<JobRecord, 'job_id' | 'terminal_reason' | 'exit_code'> {
   readonly stdout: string;
   readonly stderr: string;

@@ -1,4 +1,4 @@
-/** The judge and the comparer in Python, compared with the same rules in TypeScript. */
+/** Compares the judge and the comparer in Python with the same rules in TypeScript. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -76,7 +76,7 @@ const CASES: readonly [output: string, expected: string, compare: Comparing, isA
   ['+.5', '0.5', { floats: {} }, true],
 ];
 
-test('both implementations of the judge find the same texts equal, however the texts are split into pieces', () => {
+test('both implementations of the judge call the same texts equal, however the texts are split into pieces', () => {
   const random = randomFrom(7);
   const letters = [' ', '\n', '\r', '\t', '\v', '\f', 'a', '1', '.', 'e', '-', '\u00a0', '\0', ' ', '\n'];
   const text = () => Array.from({ length: random(9) }, () => letters[random(letters.length)]).join('');

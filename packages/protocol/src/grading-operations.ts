@@ -1,4 +1,4 @@
-/** The operations on gradings, rows of the table in `operations.ts`. */
+/** The operations on gradings, as rows of the table in `operations.ts`. */
 import { json } from './answers.ts';
 import type { GradingOperationId } from './endpoints.ts';
 import {

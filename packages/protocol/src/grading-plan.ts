@@ -1,5 +1,5 @@
 /**
- * A grading as its caller plans it: programs of the grader, tests, groups and limits. `grading-steps.ts` makes jobs of it
+ * A grading as its caller plans it: the grader's programs, tests, groups and limits. `grading-steps.ts` turns the plan into jobs,
  * for one program after the other.
  */
 import { COMPARISONS } from './grading.ts';
@@ -7,7 +7,7 @@ import type { Comparing, ExitCodes, GroupRecord } from './grading-record.ts';
 import { gradingPointsMax, LIMIT_DEFAULTS } from './limits.ts';
 import type { JobSubmission, LimitsInput } from './submission.ts';
 
-/** A text, or the digest of a blob of the tenant. The judge's own job compares only texts, not blobs. */
+/** A text, or the digest of one of the tenant's blobs. The judge's own job compares only texts, not blobs. */
 export type PlanText = { readonly text: string } | { readonly sha256: string; readonly size_bytes: number };
 
 export interface PlannedProgram {
@@ -15,7 +15,7 @@ export interface PlannedProgram {
   readonly code: string;
   readonly runtime?: string | undefined;
   readonly files?: Readonly<Record<string, PlanText>> | undefined;
-  /** Options for the build of the program. */
+  /** Options for building the program. */
   readonly options?: readonly string[] | undefined;
 }
 
@@ -31,11 +31,11 @@ export interface GraderProgram extends PlannedProgram {
 export interface PlannedGroup {
   readonly name: string;
   readonly score?: 'sum' | 'minimum' | undefined;
-  /** A group with `minimum` gets its worst test's share of these points. Default: the sum of its tests' points. */
+  /** With `minimum`, a group gets the share of these that its worst test won. Default: the sum of its tests' points. */
   readonly points?: number | undefined;
   /** Names of earlier groups. Unless all tests of those groups are accepted, the tests of this group are skipped. */
   readonly after?: readonly string[] | undefined;
-  /** Whether the first test without points ends the group. */
+  /** Whether the group ends at its first test without points. */
   readonly stop?: boolean | undefined;
 }
 
@@ -55,9 +55,9 @@ export interface PlannedTest {
 
 export interface GradingPlan {
   readonly tests: readonly PlannedTest[];
-  /** If left out, all tests are one group, whose points are added up. */
+  /** If left out, all tests are one group, and its points are added up. */
   readonly groups?: readonly PlannedGroup[] | undefined;
-  /** Without groups: whether the first test without points ends the grading. */
+  /** Without groups: whether the grading ends at its first test without points. */
   readonly stop?: boolean | undefined;
   readonly checker?: GraderProgram | undefined;
   readonly interactor?: GraderProgram | undefined;
@@ -74,10 +74,10 @@ const testsMax = 1000;
 const outputBytesUsual = 8 * 1024 * 1024;
 export const outputBytesMost = 64 * 1024 * 1024;
 
-/** The fault in a plan, after the JSON pointer of the faulty member. */
+/** What is wrong with a plan, after the JSON pointer of the wrong member. */
 export type PlanProblem = readonly [pointer: string, problem: string];
 
-/** The fault in a plan; null if a verdict is possible. The bounds of texts are not checked here, but in the submissions. */
+/** What is wrong with a plan; null if a verdict is possible. The bounds of texts are checked in the submissions, not here. */
 export function planProblem({ tests, groups, output_bytes: bytes = 1 }: GradingPlan): PlanProblem | null {
   if (tests.length === 0) return ['/tests', 'a grading needs at least one test'];
   if (tests.length > testsMax)
@@ -142,8 +142,8 @@ export function outputRoom({ output_bytes }: GradingPlan, { expected }: PlannedT
 }
 
 /**
- * The limits of the program. The wall limit is a guard against programs that sleep, and must be so high that a program with
- * processor time left does not meet it on a busy host.
+ * The limits of the program. The wall limit guards against programs that sleep. It must be so high that a program with processor
+ * time left does not meet it on a busy host.
  */
 export function limitsOf({ limits = {} }: GradingPlan): LimitsInput {
   if (limits.wall_seconds !== undefined) return limits;

@@ -1,6 +1,6 @@
 /**
- * Input and output of the judge of version 2. Everything in a verdict comes from a signed record that it names, or follows from
- * such records by the rules of `grading-score.ts`. docs/GRADING.md.
+ * Input and output of the judge of version 2. Everything in a verdict comes from a signed record that the verdict names, or
+ * follows from such records by the rules in `grading-score.ts`. docs/GRADING.md.
  */
 import { type Comparison, TEST_VERDICTS } from './grading.ts';
 import type { ACCOUNTS } from './receipt-format.ts';
@@ -10,20 +10,20 @@ export const VERDICT_SCHEMA_2 = 'urn:svc:verdict:v2';
 export const TEST_VERDICTS_2 = [...TEST_VERDICTS, 'partial', 'compile_limit', 'invalid_input', 'skipped'] as const;
 export type TestVerdict2 = (typeof TEST_VERDICTS_2)[number];
 
-/** How two texts are compared. With `floats`, numbers may differ by either tolerance, and all else is compared as words. */
+/** How two texts are compared. With `floats`, numbers may differ by either tolerance; all else is compared as words. */
 export type Comparing = Comparison | { readonly floats: FloatTolerance };
 export interface FloatTolerance {
   readonly absolute?: number;
   readonly relative?: number;
 }
 
-/** How a program of the grader says what it found: by the exit codes of testlib, or by 42 and 43. */
+/** How a grader's program reports what it found: with testlib's exit codes, or with 42 and 43. */
 export const EXIT_CODES = ['testlib', 'kattis'] as const;
 export type ExitCodes = (typeof EXIT_CODES)[number];
 
 /**
- * Who measured processor time and memory. The host measures the program's cell, in which a small process 1 runs too.
- * The kernel of a gVisor guest measures the program alone. Null if the measured usage is not the program's alone.
+ * Who measured processor time and memory. The host measures the program's cell, in which a small process 1 also runs. The kernel
+ * of a gVisor guest measures the program alone. Null if the usage of the program alone is not known.
  */
 export type Account = (typeof ACCOUNTS)[number] | null;
 
@@ -35,9 +35,9 @@ export interface JobRecord {
   readonly exit_code: number | null;
 }
 
-/** A run of the program. Its times are null if a compiler worked in the same job and the compiler's part is not known. */
+/** A run of the program. Its times are null if a compiler ran in the same job and its share of them is not known. */
 export interface RunRecord extends JobRecord {
-  /** The outcome of a compiler: an error in the program, a limit that it met, or null if it succeeded or ran elsewhere. */
+  /** The compiler's outcome: it found an error in the program or met a limit; null if it succeeded or ran elsewhere. */
   readonly compiler: 'error' | 'limit' | null;
   readonly cpu_ms: number | null;
   readonly wall_ms: number | null;
@@ -51,7 +51,7 @@ export interface SaidPoints {
   readonly text: string;
 }
 
-/** A program of the grader that judged a test: a checker, a comparer, an interactor or a validator. */
+/** A grader's program that judged a test: a checker, a comparer, an interactor or a validator. */
 export interface CheckRecord extends JobRecord {
   readonly code_sha256: string | null;
   readonly codes: ExitCodes;
@@ -65,7 +65,7 @@ export interface BuildRecord extends JobRecord {
 export interface GroupRecord {
   readonly name: string;
   readonly score: 'sum' | 'minimum';
-  /** The points of a group of score `minimum`: it gets its worst test's share of them. */
+  /** The points of a group with score `minimum`. It gets the share of them that its worst test won. */
   readonly points: number;
   readonly after: readonly string[];
   readonly stop: boolean;
@@ -77,7 +77,7 @@ interface TestRecord {
   readonly compare: Comparing;
   /** The run of the program; null if the test did not run it. */
   readonly run: RunRecord | null;
-  /** An earlier run, which reached its wall limit before it had used half of its processor time. */
+  /** An earlier run that reached its wall limit before it had used half of its processor time. */
   readonly starved: RunRecord | null;
   readonly check: CheckRecord | null;
   readonly validations: readonly CheckRecord[];
@@ -89,10 +89,10 @@ export interface JudgedTest extends TestRecord {
   readonly points: number;
   /** Whether some of the output is unknown. */
   readonly is_cut: boolean;
-  /** The texts that the judge compares, or commits to; null if a separate job compares them. */
+  /** The texts that the judge compares or commits to; null if a separate job compares them. */
   readonly stdout: string | null;
   readonly expected: string | null;
-  /** The digests of the two texts, if the judge does not get the texts. */
+  /** The digests of the two texts, if the judge does not get the texts themselves. */
   readonly stdout_sha256: string | null;
   readonly expected_sha256: string | null;
 }

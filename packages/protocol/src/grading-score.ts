@@ -1,6 +1,6 @@
 /**
- * The rules of a verdict: how the end of a run, a checker's findings and the groups decide about a test. The judge follows the
- * same rules in Python. A running grading uses them to find which tests are still needed; a verifier applies them again.
+ * The rules of a verdict: how a run's end, a checker's findings and the groups decide the verdict on a test. The judge follows
+ * the same rules in Python. A running grading uses them to find which tests are still needed; a verifier applies them again.
  */
 import type {
   CheckRecord,
@@ -12,13 +12,13 @@ import type {
   TestVerdict2,
 } from './grading-record.ts';
 
-/** The verdict of a test, and how many of its points the test has won. */
+/** The verdict on a test, and how many of its points the test has won. */
 export interface Won {
   readonly verdict: TestVerdict2;
   readonly points: number;
 }
 
-/** The known facts of a test before groups are considered. */
+/** What is known about a test before groups are considered. */
 export interface Ran {
   readonly points: number;
   readonly run: RunRecord | null;
@@ -54,7 +54,7 @@ function nothing(verdict: TestVerdict2): Won {
   return { verdict, points: 0 };
 }
 
-/** testlib's refusals: a wrong answer, a wrong form, text after the expected end, an end that comes too early. */
+/** testlib refuses a wrong answer, a wrong form, text after the expected end, and an end that comes too early. */
 const REFUSED = { testlib: [1, 2, 4, 8], kattis: [43] } as const;
 const ACCEPTED = { testlib: 0, kattis: 42 } as const;
 const testlibPoints = 7;
@@ -76,7 +76,7 @@ function wonByCheck(check: CheckRecord, points: number): Won {
 
 const POINTS = /^[ \t\r\n]*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?[ \t\r\n]*$/;
 /**
- * Points of a checker. A value that is not a number, is negative or exceeds the points of the test is a mistake of the checker.
+ * Points from a checker. A value is the checker's mistake if it is no number, is negative or exceeds the points of the test.
  */
 function part({ kind, text }: SaidPoints, most: number): Won {
   if (!POINTS.test(text)) return nothing('checker_failed');
@@ -86,7 +86,7 @@ function part({ kind, text }: SaidPoints, most: number): Won {
   return points === 0 ? nothing('wrong_answer') : { verdict: 'partial', points };
 }
 
-/** A test in its group. `won` is null while it is unknown. */
+/** A test in its group. `won` is null until it is known. */
 export interface Placed {
   readonly group: string;
   readonly points: number;
@@ -127,7 +127,7 @@ export interface Score {
   readonly points_max: number;
 }
 
-/** The whole score, once all tests that count are known. Sums go from the first to the last, so that they equal the judge's. */
+/** The whole score, once all tests that count are known. Sums run from the first test to the last, so they equal the judge's. */
 export function scoreOf(groups: readonly GroupRecord[], tests: readonly (Placed & { readonly won: Won })[]): Score {
   const places = placesOf(groups, tests);
   const won = tests.map(({ won }, at) => (places[at] === 'counts' ? won : nothing('skipped')));
@@ -167,14 +167,14 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** The facts of a run that the repeat rule needs. */
+/** The facts about a run that the rule for repeating it needs. */
 export interface Timed {
   readonly terminal_reason: string | null;
   readonly cpu_ms: number | null;
   readonly cpu_limit_ms: number | null;
 }
 
-/** Whether a run reached its wall limit because processors were busy or it slept; such a run is repeated once. */
+/** Whether a run reached its wall limit because it slept or processors were busy. Such a run is repeated once. */
 export function isStarved({ terminal_reason, cpu_ms, cpu_limit_ms }: Timed): boolean {
   return terminal_reason === 'wall_limit' && (cpu_ms === null || cpu_limit_ms === null || cpu_ms * 2 < cpu_limit_ms);
 }

@@ -12,7 +12,7 @@ const NONE: Abilities = { large_outputs: false, build: false };
 const PYTHON: PlannedProgram = { language: 'python', code: 'program' };
 const CPP: PlannedProgram = { language: 'cpp', code: 'program' };
 
-/** An end of a job that went well. */
+/** The end of a job that went well. */
 function ended(name: string, more: Partial<JobEnd> = {}): JobEnd {
   return {
     job_id: `job of ${name}`,
@@ -38,11 +38,11 @@ function ended(name: string, more: Partial<JobEnd> = {}): JobEnd {
 interface Drive {
   readonly program?: PlannedProgram;
   readonly abilities?: Abilities;
-  /** How the jobs of these names end; the others go well. */
+  /** How the jobs with these names end. All other jobs go well. */
   readonly ends?: Readonly<Record<string, Partial<JobEnd>>>;
 }
 
-/** Drives a grading to its end. Gives the names of each round, all jobs, and what the judge is given. */
+/** Drives a grading to its end. Returns the names of each round's jobs, all jobs, and what the judge was given. */
 function drive(plan: GradingPlan, { program = PYTHON, abilities = ALL, ends: said = {} }: Drive = {}) {
   expect(planProblem(plan)).toBeNull();
   const ends = new Map<string, JobEnd>();
@@ -99,7 +99,7 @@ test.each([
   expect([given.program.build?.compiler, given.tests.map(({ run }) => run)]).toEqual([compiler, [null, null]]);
 });
 
-test('a test states the time and memory of the program alone, which the receipt measured, with or without a compiler', () => {
+test('a test states the time and memory that the receipt gives for the program alone, with or without a compiler', () => {
   const programUsage = { cpu_ms: 1, wall_ms: 2, memory_peak_bytes: null, account: 'guest' } as const;
   for (const program of [PYTHON, CPP]) {
     const { given } = drive(two, { program, abilities: NONE, ends: { 'test 1': { programUsage } } });
@@ -136,7 +136,7 @@ describe('the wall limit of a test', () => {
 
 describe('a long output of a test', () => {
   const large = 'x'.repeat(2 << 20);
-  test('is compared with the expected output in a separate job, and named by its digest', () => {
+  test('is compared with the expected output in a separate job, and is named by its digest', () => {
     const plan: GradingPlan = { tests: [{ name: 'one', expected: text(large), compare: { floats: { absolute: 1 } } }] };
     const kept = { truncated: true, outputs: [{ path: STDOUT_FILE, sha256: 'e'.repeat(64) }] };
     const check = { exit_code: 42, inputs: [{ path: CHECKED_FILES.expected, sha256: 'f'.repeat(64) }] };
@@ -160,7 +160,7 @@ describe('a long output of a test', () => {
     const { given } = drive(two, { abilities: NONE, ends: { 'test 1': { truncated: true } } });
     expect(given.tests[0]).toMatchObject({ is_cut: true, check: null });
   });
-  test('is named in the verdict by the digest of what the checker read, if it is neither valid UTF-8 nor kept', () => {
+  test('is named in the verdict by the digest of the file that the checker read, if it is neither valid UTF-8 nor kept', () => {
     const inputs = [{ path: CHECKED_FILES.output, sha256: 'f'.repeat(64) }];
     const ends = { 'test 1': { stdout: '\ufffd' }, 'check 1': { inputs } };
     const { given } = drive({ ...two, checker: PYTHON }, { abilities: NONE, ends });
@@ -172,7 +172,7 @@ describe('a long output of a test', () => {
   });
 });
 
-test('checkers and validators are built once for all tests, and get files in the form of their protocol', () => {
+test('checkers and validators are built once for all tests, and get their files in the form that their protocol demands', () => {
   const plan: GradingPlan = {
     ...two,
     checker: { ...CPP, args: ['exact'] },
@@ -200,7 +200,7 @@ test('checkers and validators are built once for all tests, and get files in the
   expect(given.tests[1]).toMatchObject({ run: null, validations: [{ exit_code: 0, codes: 'kattis' }] });
 });
 
-test('a checker of the Kattis format reads the output as stdin, and its points from a file are used', () => {
+test('a checker of the Kattis format reads the output as stdin, and the points that it leaves in a file are used', () => {
   const plan: GradingPlan = { ...two, checker: { ...PYTHON, codes: 'kattis' } };
   const score = { path: 'output/score.txt', sha256: 'f'.repeat(64), text: '3\n' };
   const { submission, given } = drive(plan, {
@@ -220,7 +220,7 @@ test.each([
   { type: 'output_size', path: 'output/score_multiplier.txt' },
   { type: 'output_path', path: 'output' },
 ])(
-  'if the points of a checker may be lost, the checker counts as failed and the test wins none: $type of $path',
+  'if a checker’s points may be lost, the checker counts as failed and the test wins no points: $type of $path',
   (violation) => {
     const plan: GradingPlan = { ...two, checker: { ...PYTHON, codes: 'kattis' } };
     const violations = [{ ...violation, message: 'it did not come back' }];

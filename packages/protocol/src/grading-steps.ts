@@ -1,6 +1,6 @@
 /**
- * The steps of a grading: which jobs are due, given the jobs that have ended. This module keeps no state, so the driver of a
- * grading may stop and continue from the recorded ends.
+ * The steps of a grading: decides which jobs are due, given the jobs that have ended. This module keeps no state, so the driver
+ * of a grading may stop and later continue from the recorded ends.
  */
 import { isCompiled } from './build-options.ts';
 import { GRADING_FILE, VERDICT_FILE } from './grading.ts';
@@ -45,14 +45,14 @@ export interface Abilities {
 export interface Known {
   readonly plan: GradingPlan;
   readonly program: PlannedProgram;
-  /** The ends of jobs, by the names of the jobs. */
+  /** The ends of jobs, keyed by job name. */
   readonly ends: ReadonlyMap<string, JobEnd>;
   readonly abilities: Abilities;
 }
 
 /**
- * The jobs that can be made now and have not ended. The driver of the grading leaves out the jobs that it has made. With the end
- * of `judge` the grading is over.
+ * The jobs that can be made now and have not ended. The driver of the grading skips those that it has already made. When `judge`
+ * has ended, the grading is over.
  */
 export function nextJobs(known: Known): readonly PlannedJob[] {
   const due = new Map<string, PlannedJob>();
@@ -95,7 +95,7 @@ class Look {
     this.#asksWords = asksWords(this.#groups);
   }
 
-  /** A group that stops needs the outcomes of its earlier tests, so tests are examined until nothing changes. */
+  /** Whether a group stops depends on its earlier tests, so the tests are examined until nothing changes. */
   steps(): readonly Step[] {
     const { tests } = this.#known.plan;
     const groups = this.#groups;
@@ -161,7 +161,7 @@ class Look {
     return this.#over(at, { ...found, checkEnd, check: checkRecord(checkEnd, check.codes) });
   }
 
-  /** The job that judges the output of a test; null while its checker is built, and `inline` if the judge compares. */
+  /** The job that judges the output of a test; null while its checker is being built, and `inline` if the judge compares. */
   #checkJob(
     at: number,
     end: JobEnd,
@@ -243,13 +243,13 @@ class Look {
     return { ...submission, interactor };
   }
 
-  /** The built interactor, as `#built` returns it; null also if the plan has no interactor. */
+  /** The built interactor, as `#built` returns it. It is also null if the plan has no interactor. */
   #builtInteractor(): Built | 'failed' | null {
     const { interactor } = this.#known.plan;
     return interactor === undefined ? null : this.#built('build interactor', interactor, true);
   }
 
-  /** The verdict of each validator on the input; null until every validator has ended. */
+  /** What each validator found about the input; null until every validator has ended. */
   #validations(at: number): readonly CheckRecord[] | null {
     const { plan } = this.#known;
     const said = (plan.validators ?? []).map((validator, index) => {
@@ -265,7 +265,7 @@ class Look {
     return said.some((record) => record === null) ? null : (said as readonly CheckRecord[]);
   }
 
-  /** The program that tests start: its product, or the source itself if nothing is built; null until the build has ended. */
+  /** What tests start: the program's product, or its source if nothing is built; null until the build has ended. */
   #built(name: string, program: PlannedProgram, shared: boolean): Built | 'failed' | null {
     if (!isCompiled(program)) return { product: undefined, isAlone: true };
     if (!this.#known.abilities.build) return { product: undefined, isAlone: false };
@@ -284,7 +284,7 @@ class Look {
     return buildRecordOf(this.#known.ends);
   }
 
-  /** The recorded end of a job; null if there is none, and the job is then due. */
+  /** The recorded end of a job. If there is none, returns null, and the job becomes due. */
   #end(job: PlannedJob & { readonly codes?: unknown }): JobEnd | null {
     const end = this.#known.ends.get(job.name);
     if (end !== undefined) return end;
@@ -342,7 +342,7 @@ function gradingWith(known: Known, steps: readonly Step[]): Grading2 {
   };
 }
 
-/** The limits that a large grading needs; a lower ceiling applies. */
+/** The limits that a large grading needs. If a ceiling is lower, the ceiling applies. */
 const JUDGE_LIMITS = { cpu_seconds: 60, wall_seconds: wallFor(60), mem_mb: 1024 };
 
 function judgeJob(grading: Grading2): PlannedJob {

@@ -1,4 +1,4 @@
-/** The texts of a test: which of them the judge itself compares, and where the others are. */
+/** The texts of a test: which texts the judge itself compares, and where the others are. */
 import { type JobEnd, type JobText, STDOUT_FILE } from './grading-job.ts';
 import type { PlannedTest } from './grading-plan.ts';
 
@@ -6,14 +6,14 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 
 /**
- * How many bytes the two texts of a test may have together in the judge's one file. Fewer tests leave more room for
- * each. A byte of text may take six bytes of JSON, and the whole file has at most 64 MiB.
+ * How many bytes the two texts of a test may have together in the judge's one file. Fewer tests leave more room for each. A byte
+ * of text may take six bytes of JSON, and the whole file has at most 64 MiB.
  */
 export function inlineRoom(tests: number): number {
   return Math.max(8 * KIB, Math.min(MIB, Math.floor((8 * MIB) / tests)));
 }
 
-/** Sizes of the texts of tests and ends, kept because a grading is examined again for each job that ends. */
+/** Sizes of the texts in tests and ends. They are kept because a grading is examined again after each job that ends. */
 const sizes = new WeakMap<object, number>();
 
 function bytesOf(of: PlannedTest | JobEnd, text: string): number {
@@ -22,7 +22,7 @@ function bytesOf(of: PlannedTest | JobEnd, text: string): number {
   return bytes;
 }
 
-/** Whether the judge itself can compare: both texts must be known here, and small. Bytes that are not text are unknown. */
+/** Whether the judge itself can compare: both texts must be known here and small. Bytes that are not text count as unknown. */
 export function isInline(test: PlannedTest, end: JobEnd, room: number): boolean {
   const { expected } = test;
   if (expected === undefined || !('text' in expected)) return false;
@@ -41,7 +41,7 @@ function keptOutput(end: JobEnd) {
   return end.outputs.find(({ path }) => path === STDOUT_FILE);
 }
 
-/** Whether some of the output is unknown: its record was cut, and the whole output was not kept either. */
+/** Whether a part of the output is unknown: the record was cut, and the whole output was not kept either. */
 export function isCut(end: JobEnd): boolean {
   return (end.truncated || end.stdout === null) && keptOutput(end) === undefined;
 }

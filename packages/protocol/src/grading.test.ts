@@ -7,7 +7,7 @@ interface Case extends TestEnd {
   readonly problem: string | null;
 }
 
-/** The client in Python reads these cases, too. */
+/** The Python client's tests read these cases too. */
 const file = new URL('../../../test/vectors/grading/compiler-ends.json', import.meta.url);
 const { cases } = JSON.parse(readFileSync(file, 'utf8')) as { readonly cases: readonly Case[] };
 

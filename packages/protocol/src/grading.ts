@@ -1,7 +1,7 @@
 /**
- * Grading: a submitted program against tests that it does not see. Each test is a job of its own. The verdict is the output of
- * one more job, whose program is the judge below, so the service signs the verdict like every result. Whoever has the records can
- * follow each line of the verdict. docs/GRADING.md.
+ * Grading runs a submitted program against tests that it does not see. Each test is a job of its own. One more job runs the judge
+ * below, and its output is the verdict, so the service signs the verdict like any result. Whoever has the records can retrace
+ * each line of the verdict. docs/GRADING.md.
  */
 
 export const VERDICT_SCHEMA = 'urn:svc:verdict:v1';
@@ -28,7 +28,7 @@ export const TEST_VERDICTS = [
 ] as const;
 export type TestVerdict = (typeof TEST_VERDICTS)[number];
 
-/** A test as the judge gets it: with texts that the judge compares, or with a checker that has compared already. */
+/** A test as the judge gets it: with texts for the judge to compare, or with a checker that has already compared. */
 export interface GradedTest {
   readonly name: string;
   readonly points: number;
@@ -62,7 +62,7 @@ export interface SaidViolation {
 /** Matches a compiler's message about the program: the message names a line of the program, or a symbol. */
 const ABOUT_PROGRAM =
   /^[^\s:]+:\d+(:\d+)?: (fatal )?error: |undefined reference to|multiple definition of|relocation truncated to fit/im;
-/** Matches a message that a limit stopped the compiler or a part of it, even if the message also names a line. */
+/** Matches a message that a limit stopped the compiler or a part of it. The message may also name a line. */
 const ABOUT_LIMIT =
   /no space left on device|cannot allocate memory|file too large|resource temporarily unavailable|out of memory|out of resources|signal terminated program|terminated with signal/i;
 
@@ -72,9 +72,9 @@ export function isLimitOfCompiler({ type, phase }: SaidViolation): boolean {
 }
 
 /**
- * Why the end of a test says nothing of the program: its compiler met a limit. Null if the program ran, or if the compiler found
- * an error in it. A violation reports a limit that the kernel counts; other limits are known only from the compiler's message.
- * A test whose compiler met a limit is `not_run`, so the judge is given no terminal reason for it.
+ * Why the end of a test says nothing about the program: its compiler met a limit. Null if the program ran, or if the compiler
+ * found an error in it. A violation reports a limit that the kernel counts; other limits are known only from the compiler's
+ * message. A test whose compiler met a limit is `not_run`, so the judge is given no terminal reason for it.
  */
 export function compilerProblem({ terminal_reason, violations, stderr }: TestEnd): string | null {
   const met = violations.filter(isLimitOfCompiler);

@@ -1,5 +1,5 @@
 /**
- * A grading: programs against tests in one request, which the service makes into jobs. Here are the body of the request and its
+ * A grading: one request to run programs against tests. The service turns it into jobs. Here are the body of the request and its
  * owner's view; `grading.ts` has the judge. Spec § Gradings.
  */
 import { BlobName } from './blob.ts';
@@ -19,7 +19,7 @@ import { JobId, Sha256, Timestamp } from './spellings.ts';
 import { LanguageName, LimitsInput, Requirements, SubmittedFile } from './submission.ts';
 import { Closed, Nullable, type Static, Type } from './type.ts';
 
-/** A text in the body, or one that was uploaded before. */
+/** A text in the body, or the name of an uploaded one. */
 export const GradingText = Type.Union([Type.String(), Closed({ blob: BlobName })]);
 export type GradingText = Static<typeof GradingText>;
 
@@ -133,7 +133,7 @@ export type ProgramStatus = (typeof PROGRAM_STATUSES)[number];
 
 const GradingId = Type.String({ description: 'The id of a grading: opaque, and no authorization by itself.' });
 
-/** The report on a program, once its judge has ended. */
+/** The report on a program. It exists once the program's judge has ended. */
 export const ProgramVerdict = Type.Object({
   accepted: Type.Boolean(),
   points: Type.Number(),
@@ -183,11 +183,11 @@ const detailMembers = {
 export const GradingDetail = Type.Object(detailMembers);
 export type GradingDetail = Static<typeof GradingDetail>;
 
-/** Answer of DELETE: the grading as it now is, and whether it had already ended. */
+/** The answer to DELETE: the grading as it now is, and whether it had already ended. */
 export const GradingCancellation = Type.Object({ ...detailMembers, already_terminal: Type.Boolean() });
 export type GradingCancellation = Static<typeof GradingCancellation>;
 
-/** Answer of POST: the address of the new (or the earlier) grading. URLs are relative. */
+/** The answer to POST: the address of the new (or the earlier) grading. URLs are relative. */
 export const GradingAnswer = Type.Object({
   grading_id: GradingId,
   status: Type.Literal('running'),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ISOLATION_CLASSES, type IsolationClass, satisfiesIsolation } from './isolation.ts';
 
-/** The minimums that each observed class satisfies, written out. */
+/** Every minimum that each observed class satisfies. */
 const SATISFIED: Record<IsolationClass, readonly IsolationClass[]> = {
   none: ['none'],
   'linux-shared-kernel': ['none', 'linux-shared-kernel'],

@@ -17,7 +17,7 @@ export const EffectiveSpec = Type.Object({
   limits: EffectiveLimitsSchema,
 });
 
-/** Whether and where the signed evidence of a job can be fetched. Until it can, only `available` is not null. */
+/** Whether and where a job's signed evidence can be fetched. Until it can, all members except `available` are null. */
 export const AttestationMember = Type.Object({
   available: Type.Boolean({ description: 'May be false just after the end: signing is asynchronous.' }),
   tenant: Nullable(Type.String({ description: 'The tenant bound into the signed evidence.' })),
@@ -73,11 +73,11 @@ const jobDetailMembers = {
   receipt_sha256: Type.Optional(Sha256),
 };
 
-/** `effective_spec` and the execution-policy members are null if no executor observed them. */
+/** `effective_spec` and the members about the execution policy are null if no executor observed them. */
 export const JobDetail = Type.Object(jobDetailMembers);
 export type JobDetail = Static<typeof JobDetail>;
 
-/** Answer of DELETE: the job as it now is, and whether it had already ended. */
+/** The answer to DELETE: the job as it now is, and whether it had already ended. */
 export const CancellationAnswer = Type.Object({ ...jobDetailMembers, already_terminal: Type.Boolean() });
 export type CancellationAnswer = Static<typeof CancellationAnswer>;
 
@@ -125,10 +125,10 @@ export const FoldedResult = Type.Object({
 });
 export type FoldedResult = Static<typeof FoldedResult>;
 
-/** Answer of POST /v1/jobs: the address of the new (or the earlier) job. URLs are relative. */
+/** The answer to POST /v1/jobs: the address of the new (or the earlier) job. URLs are relative. */
 export const SubmissionAnswer = Type.Object({
   job_id: JobId,
-  /** The status at acceptance, even if the key names a job that has ended since. */
+  /** The status at acceptance, even if the idempotency key names a job that has since ended. */
   status: Type.Literal('queued'),
   created_at: Timestamp,
   stream_url: RelativeUrl,
@@ -149,7 +149,7 @@ export type StreamTicket = Static<typeof StreamTicket>;
 
 /**
  * The answer to a submission that may wait and may ask for more. `status` is the status at acceptance, even if there is a result.
- * Other requested members come with the result; the promise and the ticket also come without one.
+ * Other requested members come with the result; the promise and the ticket may also come without one.
  */
 export const AwaitedSubmission = Type.Object({
   ...SubmissionAnswer.properties,
@@ -171,6 +171,6 @@ export const EndingPage = Type.Object({
 });
 export type EndingPage = Static<typeof EndingPage>;
 
-/** The last frame of a stream, if requested: the requested members about the outcome of the job. */
+/** The last frame of a stream, sent if requested: the requested members about the outcome of the job. */
 export const EndFrame = Type.Object({ result: Type.Optional(FoldedResult), receipt: Type.Optional(AnyReceipt) });
 export type EndFrame = Static<typeof EndFrame>;

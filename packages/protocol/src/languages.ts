@@ -1,6 +1,6 @@
 /**
- * The languages that a submission may name. Capabilities say which of them a service has. The first three are those of
- * Spec § Job submission; the others are additions to it.
+ * The languages that a submission may name. Capabilities say which languages a service has. Spec § Job submission has the first
+ * three; the others are additions to it.
  */
 export const LANGUAGES = [
   'python',

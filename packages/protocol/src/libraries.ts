@@ -1,8 +1,8 @@
-/** Libraries of a job's own: an archive that its cell unpacks before the program. */
+/** A job's own libraries: an archive that the cell unpacks before the program starts. */
 import type { Language } from './languages.ts';
 import type { StoredSpec } from './submission.ts';
 
-/** The path of the archive of libraries among the inputs, where no submission can place a file. */
+/** The path of the library archive among the inputs. No submission can place a file there. */
 export const LIBRARIES_FILE = 'input/.libraries.tar.gz';
 
 /** The languages whose interpreters look for modules in a directory of packages. */

@@ -40,7 +40,7 @@ describe('the numbers of the contract (Spec § Limits)', { tags: ['Limits-25'] }
     expect([...limits.FRACTIONAL_LIMITS]).toEqual(['wall_seconds', 'cpu_seconds']);
   });
 
-  test('leave room for source and stdin in a body whose files are as large as allowed', () => {
+  test('leave room for source and stdin in a body whose files have the maximum size', () => {
     const encodedFiles = Math.ceil(limits.filesTotalBytesMax / 3) * 4;
     // JSON may spell each byte of text in six characters.
     const escapedText = 6 * (limits.codeBytesMax + limits.stdinBytesMax);

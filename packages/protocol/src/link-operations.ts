@@ -1,4 +1,4 @@
-/** The operations on links, rows of the table in `operations.ts`. */
+/** The operations on links, as rows of the table in `operations.ts`. */
 import { json } from './answers.ts';
 import { linkBodyBytesMax } from './limits.ts';
 import { LinkList, LinkRequest, LinkRevocation, NewLink } from './links.ts';

@@ -1,6 +1,6 @@
 /**
- * Links: until a link ends, anyone who has it reads the result of a job without a credential. Only the answer to the maker of a
- * link has the secret.
+ * Links: until a link ends, anyone who has it can read a job's result without a credential. Only the answer to the link's maker
+ * has the secret.
  */
 import { lifecycle } from './job.ts';
 import { linkSecondsDefault, linkSecondsMax, linkSecondsMin } from './limits.ts';
@@ -40,7 +40,7 @@ export const Link = Type.Object({
 });
 export type Link = Static<typeof Link>;
 
-/** The answer to the maker of a link. Only this answer has the secret: in the fragment after `#`, which no browser sends. */
+/** The answer to a link's maker. Only this answer has the secret. It is in the fragment after `#`, which no browser sends. */
 export const NewLink = Type.Object({ ...Link.properties, link_url: RelativeUrl });
 export type NewLink = Static<typeof NewLink>;
 
@@ -58,12 +58,12 @@ export type LinkList = Static<typeof LinkList>;
 export const LinkRevocation = Type.Object({ link_id: Type.String(), revoked: Type.Literal(true) });
 export type LinkRevocation = Static<typeof LinkRevocation>;
 
-/** A link's view of its job, beside the result and the signed bytes. */
+/** What a link shows of its job, in addition to the result and the signed bytes. */
 export const LinkedJob = Type.Object({
   ...lifecycle,
   tenant: Type.String(),
   signal: Nullable(Type.String()),
-  /** Whether the signed envelope can be read, and the result that the envelope is about. */
+  /** Whether the signed envelope and the result that it covers can be read. */
   attestation_available: Type.Boolean(),
   /** The specification, reduced to the parts that the link shows. */
   requested_spec: StoredSpec,

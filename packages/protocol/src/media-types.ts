@@ -2,7 +2,7 @@
 
 /** The media type of a result artifact, which an attestation signs. Spec § Attestation member of job detail. */
 export const RESULT_MEDIA_TYPE = 'application/vnd.svc.execution-result.v1+json';
-/** The media type of a DSSE envelope as a file; the `payloadType` inside the envelope is another type. */
+/** The media type of a DSSE envelope as a file. The `payloadType` inside the envelope is a different type. */
 export const ENVELOPE_MEDIA_TYPE = 'application/vnd.dsse.envelope.v1+json';
 
 /** The media type of the log's proofs and heads: https://c2sp.org/tlog-proof. */

@@ -60,7 +60,7 @@ describe('the search for the first error of a value', () => {
     }
   });
 
-  test('finds a place where another validator finds an error too', () => {
+  test('names a place where another validator also finds an error', () => {
     for (let round = 0; round < 5000; round++) {
       const value = nearly();
       const misfit = misfitOf(JobSubmission, value);

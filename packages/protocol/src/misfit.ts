@@ -1,7 +1,7 @@
 /**
- * Whether a value fits a schema, and if not, why. This check knows the keywords that `type.ts` makes and the few that are given
- * as options. An unknown keyword is a bug, found when the schema is first used. JSON Schema Validation (draft 2020-12), § 6.
- * `misfit.test.ts` compares this check with another validator.
+ * Checks whether a value fits a schema and, if not, says why. It knows the keywords that `type.ts` makes and the few that are
+ * given as options. An unknown keyword is a bug. It is found when the schema is first used. JSON Schema Validation (draft
+ * 2020-12), § 6. `misfit.test.ts` compares this check with another validator.
  */
 import type { Static, TSchema } from 'typebox';
 
@@ -25,13 +25,13 @@ export type Keyword =
   | 'enum'
   | 'anyOf';
 
-/** The first thing that is wrong with a value. */
+/** The first fault in a value. */
 export interface Misfit {
   /** JSON Pointer (RFC 6901) to the wrong part: empty for the value itself. */
   readonly pointer: string;
-  /** The keyword that the value breaks: `unknown` for an unknown member, `required` for a missing one. */
+  /** The keyword that the value violates: `unknown` for an unknown member, `required` for a missing one. */
   readonly keyword: Keyword | 'unknown';
-  /** The value of that keyword in the schema. */
+  /** The keyword's value in the schema. */
   readonly allowed: unknown;
   /** If a member is missing, the first unknown member, which may be the missing one misspelled. */
   readonly unknown?: string;
@@ -74,7 +74,7 @@ const inside = (member: Member, found: Break | null): Break | null =>
 type Members = Readonly<Record<string, unknown>>;
 type Schemas = Readonly<Record<string, TSchema>>;
 
-/** The rules, in the order in which they are checked. A value of another type is checked no further. */
+/** The rules, in the order in which they are checked. A value with the wrong type is checked no further. */
 const RULES: Readonly<Record<Keyword, Rule>> = {
   type: (value: unknown, type: string) => TYPES[type]?.(value) ?? false,
   required: (value: Members, names: readonly string[], schema: TSchema & ObjectKeywords) => {
@@ -119,8 +119,8 @@ const RULES: Readonly<Record<Keyword, Rule>> = {
 };
 
 /**
- * Chooses the alternative whose misfit is reported: the first that has the value's type and whose required members the
- * value has. If there is none, it is the first alternative, which is never the type null.
+ * Chooses the alternative whose misfit is reported. It is the first that has the value's type and whose required members the
+ * value has, or else the first of all. The first of all is never the type null.
  */
 function likeliest(breaks: readonly Break[]): Break {
   const isNear = ({ keyword, at }: Break) => keyword !== 'required' && (keyword !== 'type' || at.length > 0);
@@ -189,7 +189,7 @@ function firstOf<Item>(items: readonly Item[], look: (item: Item) => Break | nul
   return null;
 }
 
-/** The number of characters (code points) of a text, or its `length` where that suffices to decide about the bound. */
+/** The number of characters (code points) in a text, or its `length` where that is enough to decide about the bound. */
 function characters(text: string, bound: number): number {
   if (text.length < bound || text.length > 2 * bound) return text.length;
   let count = 0;

@@ -5,10 +5,10 @@ const MISSING: readonly { readonly language: string; readonly says: RegExp }[] =
   { language: 'node', says: /Cannot find (?:module|package) '((?:@[\w.-]{1,100}\/)?[\w.-]{1,100})[/\w.-]*'/ },
 ];
 
-/** A library that a program missed, and the language whose libraries have it. */
+/** A library that a program lacked, and the language that the library is for. */
 export interface MissingModule {
   readonly language: string;
-  /** The name as it is imported, without parts inside the library: at most 200 letters, digits and `@ / . _ -`. */
+  /** The name that is imported, without parts inside the library. It has at most 200 letters, digits and `@ / . _ -`. */
   readonly module: string;
 }
 
@@ -22,7 +22,7 @@ export function missingModule(stderr: string): MissingModule | null {
   return null;
 }
 
-/** The service's facts about a pack. A pack that was built before libraries were listed has no `libraries`. */
+/** What the service says about a pack. A pack that was built before libraries were listed has no `libraries`. */
 interface ListedPack {
   readonly name: string;
   readonly libraries?: readonly { readonly language: string; readonly modules: readonly string[] }[];

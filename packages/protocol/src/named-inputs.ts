@@ -1,10 +1,10 @@
-/** The bytes that a program is given by their names: files, and standard input that is not in the submission. */
+/** A program's inputs that have names: files, and standard input that is not in the submission itself. */
 import type { StoredFile, StoredSpec } from './submission.ts';
 
-/** The name of standard input in a list with files, which are all under `input/`. */
+/** The name of standard input in a list of inputs. All files in such a list are under `input/`. */
 export const STDIN = 'stdin';
 
-/** Every input file of a program. Named standard input counts as an input file, too. */
+/** Every input file of a program. Named standard input also counts as an input file. */
 export function inputsOf({
   files = [],
   named_stdin,

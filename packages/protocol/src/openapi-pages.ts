@@ -1,4 +1,4 @@
-/** The pages as the OpenAPI document lists them: their paths, and the headers that only pages have. */
+/** The pages in the OpenAPI document: their paths, and the headers that only pages have. */
 import { ERRORS, type ErrorCode } from './errors.ts';
 import { withReferences } from './openapi-schemas.ts';
 import { REQUEST_ERRORS } from './operation-errors.ts';
@@ -24,7 +24,7 @@ export function inPath(name: string, description: string, schema: TSchema) {
 
 const sameOrigin = Type.Enum(['same-origin']);
 
-/** The headers of the pages by the names of their components. Such a name may begin with a kind of page, as in `Front-Vary`. */
+/** The headers of the pages, keyed by component name. Such a name may begin with a kind of page, as in `Front-Vary`. */
 export const PAGE_HEADERS: Readonly<Record<string, HeaderNode>> = {
   Vary: always('The body may be compressed.', Type.Enum(['Accept-Encoding'])),
   'Front-Vary': always('A browser gets a page.', Type.Enum(['Accept'])),

@@ -1,4 +1,4 @@
-/** The schemas that the OpenAPI document names, and the code that replaces each use of such a schema by a reference. */
+/** The schemas that the OpenAPI document names, and the code that replaces each use of one with a reference. */
 
 import { StoredBlob } from './blob.ts';
 import { ErrorEnvelope } from './error-envelope.ts';
@@ -103,8 +103,8 @@ export function schemaReference(name: string): { $ref: string } {
 }
 
 /**
- * A schema as plain JSON, with named schemas inside it as references. `definitionOf` is the name whose definition is
- * being written; a definition must not refer to itself.
+ * A schema as plain JSON. Named schemas inside it become references. While the definition of a name is written, `definitionOf` is
+ * that name, so that the definition does not refer to itself.
  */
 export function withReferences(schema: TSchema, definitionOf?: string): unknown {
   const plain: unknown = JSON.parse(JSON.stringify(schema));

@@ -62,7 +62,7 @@ describe('the OpenAPI document (Spec § Versioning 1)', () => {
     expect(nodeOf(id)['x-error-codes']).toEqual([...operationOf(id).errors].sort());
   });
 
-  test('says of both kinds of metrics that they are no billing ledger', { tags: ['Routes-6'] }, () => {
+  test('warns that neither kind of metric is a billing ledger', { tags: ['Routes-6'] }, () => {
     for (const id of ['getTenantMetrics', 'getMetrics'] as const) {
       expect(nodeOf(id).description).toContain('Not a billing ledger');
     }
@@ -119,7 +119,7 @@ describe('the OpenAPI document (Spec § Versioning 1)', () => {
     expect(status).toMatchObject({ in: 'query', style: 'form', explode: false, schema: { type: 'array' } });
   });
 
-  test('accepts a ticket instead of a credential for a stream only', () => {
+  test('accepts a ticket instead of a credential only for a stream', () => {
     for (const id of OPERATION_IDS) {
       const hasTicket = nodeOf(id).security.some((scheme) => 'streamTicket' in scheme);
       expect(hasTicket).toBe(id === 'streamEvents');

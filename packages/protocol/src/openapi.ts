@@ -51,14 +51,14 @@ const HEADERS: Record<AnswerHeader, HeaderNode> = {
   Allow: always('The methods that the path takes.', Type.String()),
 };
 
-/** The headers that state the tenant's request budget, on every answer to a known caller. */
+/** Headers with the tenant's request budget. Every answer to a known caller has them. */
 const BUDGET_HEADERS: readonly AnswerHeader[] = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
-/** The budget headers of refusals, which may precede authentication. */
+/** The budget headers on refusals. A refusal may precede authentication, so they may be missing. */
 const KNOWN_BUDGET_HEADERS = Object.fromEntries(
   BUDGET_HEADERS.map((name) => [`Known-${name}`, { ...HEADERS[name], required: false }]),
 );
 
-/** Headers of every answer over HTTP. A WebSocket's 101 has only the first. */
+/** Headers on every answer over HTTP. A WebSocket's 101 has only the first. */
 const PLAIN_HEADERS: readonly AnswerHeader[] = [
   'X-Request-Id',
   'Content-Length',
@@ -66,7 +66,7 @@ const PLAIN_HEADERS: readonly AnswerHeader[] = [
   'X-Content-Type-Options',
 ];
 
-/** Further headers of a refusal, by status. */
+/** Further headers on a refusal, keyed by status. */
 const ERROR_HEADERS: Readonly<Record<number, readonly AnswerHeader[]>> = {
   400: ['Sec-WebSocket-Version'],
   401: ['WWW-Authenticate'],
@@ -147,7 +147,7 @@ const PATH_PARAMETERS = {
   BlobDigest: inPath('sha256', 'The SHA-256 of the file.', Type.String({ pattern: '^[0-9a-f]{64}$' })),
 };
 
-/** The parameters in a path, as the path's item lists them; an empty node for a path without parameters. */
+/** The parameters in a path, as the path item lists them. A path without parameters gives an empty node. */
 function parametersOf(path: string): Node {
   const named = Object.entries(PATH_PARAMETERS).filter(([, parameter]) => path.includes(`{${parameter.name}}`));
   const parameters = named.map(([name]) => ({ $ref: `#/components/parameters/${name}` }));
@@ -235,7 +235,7 @@ function withBudget(answer: Answer): Answer {
   return { ...answer, headers: [...answer.headers, ...BUDGET_HEADERS] };
 }
 
-/** The successes of an operation. */
+/** A success of an operation, as a response. */
 function answerResponse(status: number, { description, content, headers }: Answer): Node {
   const bodies = Object.entries(content).map(([mediaType, body]) => [mediaType, { schema: withReferences(body) }]);
   const whole = status === 304 ? PLAIN_HEADERS.filter((name) => name !== 'Content-Length') : PLAIN_HEADERS;

@@ -1,7 +1,7 @@
 /** Refusals that many operations share. `operations.ts` lists the refusals of each operation. */
 import type { ErrorCode } from './errors.ts';
 
-/** The errors that any request may be answered with. */
+/** The errors that may answer any request. */
 export const REQUEST_ERRORS = [
   'invalid_request',
   'expectation_failed',

@@ -1,4 +1,4 @@
-/** The table of operations as types: the query, body, answers, permits and refusals of each. */
+/** The table of operations as types: the query, body, answers, permits and refusals of each operation. */
 import type { OperationId } from './endpoints.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Capacity } from './operation.ts';
@@ -9,7 +9,7 @@ import type { Static, TObject, TSchema } from './type.ts';
 type Table = typeof OPERATIONS;
 type AnswersOf<Id extends OperationId> = Table[Id]['answers'];
 
-/** The statuses that an operation succeeds with. */
+/** The statuses with which an operation can succeed. */
 export type StatusOf<Id extends OperationId> = keyof AnswersOf<Id> & number;
 
 type AnswerOf<Id extends OperationId, Status> = AnswersOf<Id>[Status & keyof AnswersOf<Id>];
@@ -20,16 +20,16 @@ type ListedHeaders<A> = A extends { headers: readonly (infer Name extends string
 /** The JSON body of an operation's success; `never` if it answers something other than JSON. */
 export type AnswerBody<Id extends OperationId, Status = StatusOf<Id>> = JsonContent<AnswerOf<Id, Status>>;
 
-/** The media types that an operation answers in. */
+/** The media types of an operation's answers. */
 export type MediaTypeOf<Id extends OperationId, Status = StatusOf<Id>> = ContentOf<AnswerOf<Id, Status>>;
 
 /** The headers of an answer beyond those that every answer has. */
 export type AnswerHeaderOf<Id extends OperationId, Status = StatusOf<Id>> = ListedHeaders<AnswerOf<Id, Status>>;
 
-/** The query of an operation as a client gives it. */
+/** An operation's query as a client gives it. */
 export type QueryOf<Id extends OperationId> = Table[Id] extends { query: infer S extends TObject } ? Static<S> : never;
 
-/** The query of an operation as a route reads it: missing members have their defaults. */
+/** An operation's query as a route reads it: missing members have their defaults. */
 export type FilledQueryOf<Id extends OperationId> = Table[Id] extends { query: infer S extends TObject }
   ? Filled<S>
   : never;

@@ -9,12 +9,12 @@ import type { TObject, TSchema } from './type.ts';
 export type Access = 'public' | 'credential' | 'metrics_token' | Scope;
 
 /**
- * The permits that a request holds while it is in progress. Each is bounded for the service and, except `connection`, for each
- * tenant.
+ * The permits that a request holds while it is in progress. Each kind is bounded for the whole service and, except `connection`,
+ * also for each tenant.
  */
 export type Capacity = 'connection' | 'body' | 'queue' | 'wait' | 'stream' | 'response';
 
-/** Headers that answers have beyond those of HTTP in general. `X-Request-Id` is on every answer. */
+/** Headers on answers, beyond those of HTTP in general. `X-Request-Id` is on every answer. */
 export type AnswerHeader =
   | 'X-Request-Id'
   | 'Location'
@@ -46,9 +46,9 @@ export interface RequestBody {
   readonly mediaType?: string;
   /** The most bytes of the encoded body. */
   readonly bytesMax: number;
-  /** Words for the refusal of a body that is too large. They state a further bound, such as the bound of a part. */
+  /** Words for refusing a body that is too large. They state a further bound, such as the bound of a part. */
   readonly smallerBound?: string;
-  /** The most tokens of the body's JSON, if it may have more tokens than other bodies. */
+  /** The most tokens in the body's JSON, if it may have more tokens than other bodies. */
   readonly tokensMax?: number;
   /** Whether the body may be left out. */
   readonly isOptional: boolean;
@@ -59,20 +59,20 @@ export interface Operation extends OperationEndpoint {
   readonly summary: string;
   readonly description?: string;
   readonly access: Access;
-  /** One more scope that every request needs. */
+  /** A second scope that every request needs. */
   readonly alsoAccess?: Scope;
   /** Whether a stream ticket in the query may replace the credential. */
   readonly ticket?: true;
   /** The codes that close a WebSocket, each with its meaning. */
   readonly closeCodes?: Readonly<Record<string, string>>;
-  /** The last frame of a WebSocket, which is sent if its client asked for it. */
+  /** The last frame of a WebSocket. It is sent if the client asked for it. */
   readonly lastFrame?: TSchema;
   /** The messages that a client may send over a WebSocket, and the frame that refuses such a message. */
   readonly clientMessage?: TSchema;
   readonly refusalFrame?: TSchema;
   /** The parameters in the query, with their values after decoding. A list is one comma-separated parameter. */
   readonly query?: TObject;
-  /** The scope that a parameter needs in addition, unless the parameter has its default. */
+  /** The additional scope that a request needs if this parameter does not have its default. */
   readonly queryAccess?: Readonly<Record<string, Scope>>;
   readonly headers?: TObject;
   readonly body?: RequestBody;
@@ -81,5 +81,5 @@ export interface Operation extends OperationEndpoint {
   readonly capacity: readonly Capacity[];
 }
 
-/** An operation as a row of the table: without its address. */
+/** An operation without its address, as a row of the table. */
 export type OperationRow = Omit<Operation, keyof OperationEndpoint>;

@@ -1,7 +1,7 @@
 /**
  * Every operation of the service as data: its callers, its input, its answers and its refusals. Routes, clients and the OpenAPI
- * document are made from this table, and it is typed: a route does not compile if it holds, answers or reads anything that its
- * operation does not list. Spec § Endpoints.
+ * document are made from this table. It is typed, so a route compiles only if its operation lists everything that the route
+ * holds, answers and reads. Spec § Endpoints.
  */
 
 import { Bytes, json, metrics, NoMembers, OpenApiDocument, storedBytes } from './answers.ts';
@@ -275,7 +275,7 @@ export const OPERATIONS = Object.fromEntries(OPERATION_IDS.map((id) => [id, { ..
   readonly [Id in OperationId]: Whole<Id>;
 };
 
-/** The operation of this name, with the members that only some operations have. */
+/** The operation with this name, typed with the members that only some operations have. */
 export function operationOf(id: OperationId): Operation {
   return OPERATIONS[id];
 }

@@ -1,7 +1,7 @@
 /**
- * The public paths beside the operations: the front page, the pages with their files, the log, if one is kept, and the contents
- * of a link for readers with its secret. A service whose pages were not built, or that a command starts for
- * itself, does not have the pages. Spec § Pages, § Links.
+ * The public paths other than operations: the front page, the pages with their files, the log (if one is kept), and what a link
+ * shows to readers with its secret. The pages are missing from a service whose pages were not built, and from a service that a
+ * command starts for itself. Spec § Pages, § Links.
  */
 import type { ErrorCode } from './errors.ts';
 import { DsseEnvelope, ResultArtifact } from './evidence.ts';
@@ -26,7 +26,7 @@ export interface PageRow {
   readonly kind: 'front' | 'html' | 'file' | 'log' | 'link';
   /** Each media type with the schema of its body. */
   readonly content: Readonly<Record<string, TSchema>>;
-  /** Refusals of this page, beyond those that every page of its kind may give. */
+  /** The refusals that this page may give, beyond those that every page of its kind may give. */
   readonly errors?: readonly ErrorCode[];
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { pathBytesMax, pathComponentBytesMax } from './limits.ts';
 import { type PathKind, pathProblem, pathsProblem } from './paths.ts';
 
-/** A path of exactly this many bytes, in components of at most 200. */
+/** A path of exactly this many bytes. Each component has at most 200. */
 function longPath(bytes: number): string {
   return `output/${'x'.repeat(200)}/`.padEnd(bytes, `${'y'.repeat(199)}/`).replace(/\/$/, 'z');
 }
@@ -114,7 +114,7 @@ describe('the rules for a list of paths', () => {
     expect(pathsProblem([one, other], 'output')).toBeNull();
   });
 
-  test('accept different names with the same beginning', () => {
+  test('accept different names that begin alike', () => {
     expect(pathsProblem(['output/a', 'output/ab', 'output/a.txt', 'output/b/a', 'output/b/ab'], 'output')).toBeNull();
     expect(pathsProblem([], 'input')).toBeNull();
   });

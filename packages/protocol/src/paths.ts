@@ -1,13 +1,13 @@
 /**
- * The rule for paths in a submission: relative, under the directory of their kind, and without any part that could lead to
- * another file. The rule looks at no file system. Spec § Job submission.
+ * The rule for paths in a submission: a path is relative, is under the directory for its kind, and has no part that could lead to
+ * another file. The rule does not look at any file system. Spec § Job submission.
  */
 import { pathBytesMax, pathComponentBytesMax } from './limits.ts';
 
-/** The purpose of a path, and the name of the directory that the path must be under. */
+/** The purpose of a path. It is also the name of the directory under which the path must be. */
 export type PathKind = 'input' | 'output';
 
-/** The fault in one path, as words that follow its name in a sentence; null if there is none. */
+/** What is wrong with one path, as words that follow the path in a sentence; null if nothing is. */
 export function pathProblem(path: string, kind: PathKind): string | null {
   if (!path.isWellFormed()) return 'holds a lone surrogate, which has no UTF-8 form';
   if (/\p{Cc}/u.test(path)) return 'holds a control character';
@@ -18,7 +18,7 @@ export function pathProblem(path: string, kind: PathKind): string | null {
   return componentsProblem(path.split('/'));
 }
 
-/** Every regular file below the directory, as in `output/**` and `output/plots/**`. */
+/** Stands for every regular file below a directory, as in `output/**` and `output/plots/**`. */
 const EVERYTHING_BELOW = '/**';
 
 /** The directory whose files an entry of `outputs` asks for; null if the entry names one file. */
@@ -26,24 +26,24 @@ export function directoryOfPattern(output: string): string | null {
   return output.endsWith(EVERYTHING_BELOW) ? output.slice(0, -EVERYTHING_BELOW.length) : null;
 }
 
-/** The fault in one entry of `outputs`, which is a path or a pattern; null if there is none. */
+/** What is wrong with one entry of `outputs`, a path or a pattern; null if nothing is. */
 export function outputProblem(output: string): string | null {
   const directory = directoryOfPattern(output) ?? output;
   if (directory.split('/').includes('**'))
     return 'has ** before its end: only output/** and output/DIRECTORY/** are patterns';
-  // The directory of all outputs is not an output, so the rule for paths would refuse it.
+  // The directory of all outputs is not an output itself, so the rule for paths would refuse it.
   return output === `output${EVERYTHING_BELOW}` ? null : pathProblem(directory, 'output');
 }
 
-/** The first path of a list that is wrong by itself or collides with an earlier one. */
+/** The first path in a list that is wrong by itself or collides with an earlier path. */
 export interface ListedPathProblem {
   readonly index: number;
   readonly problem: string;
 }
 
 /**
- * Checks each path of a list by itself, that no two paths name the same file, and that no path names the directory of
- * another path. Paths are compared by their bytes: the file systems of a cell fold neither case nor Unicode.
+ * Checks each path in a list by itself. Also checks that no two paths name the same file and no path names the directory of
+ * another. Paths are compared by their bytes: the file systems of a cell fold neither case nor Unicode.
  */
 export function pathsProblem(paths: readonly string[], kind: PathKind): ListedPathProblem | null {
   const earlier: string[] = [];
@@ -56,7 +56,7 @@ export function pathsProblem(paths: readonly string[], kind: PathKind): ListedPa
 }
 
 /**
- * Checks the entries of `outputs`: files as `pathsProblem` does, and patterns by themselves. A pattern may cover a
+ * Checks the entries of `outputs`: files with `pathsProblem`, and each pattern by itself. A pattern may cover a
  * named file or another pattern, since each file is brought back once. The same pattern twice is refused.
  */
 export function outputsProblem(outputs: readonly string[]): ListedPathProblem | null {

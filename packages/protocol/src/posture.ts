@@ -1,4 +1,4 @@
-/** The words for a job's posture; the providers go from the weakest to the strongest. Spec § Receipt, § Job detail. */
+/** The words for a job's posture. Providers are listed from the weakest to the strongest. Spec § Receipt, § Job detail. */
 export const BACKENDS = ['subprocess', 'namespace', 'gvisor'] as const;
 export type Backend = (typeof BACKENDS)[number];
 

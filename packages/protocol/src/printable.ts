@@ -1,6 +1,6 @@
 /**
- * Untrusted text on a terminal: output of programs, answers of services, contents of evidence. Control, direction and format
- * characters could move the cursor, hide a bad verdict or fake a good one. Here they are escaped.
+ * Makes untrusted text safe for a terminal: output from programs, answers from services, contents of evidence. Control, direction
+ * and format characters could move the cursor, hide a bad verdict or fake a good one, so they are escaped.
  */
 
 /** Control, format and surrogate characters, and the line and paragraph separators. */
@@ -13,7 +13,7 @@ export function printable(text: string, charactersMax = 300): string {
   return characters.length > charactersMax ? `${safe}…` : safe;
 }
 
-/** Text of many lines and any length: line feeds and tabs stay, every other unsafe character becomes `\u{…}`. */
+/** Many lines of any length: line feeds and tabs stay, and every other unsafe character becomes `\u{…}`. */
 export function printableText(text: string): string {
   return text.replaceAll(UNSAFE, (character) =>
     character === '\n' || character === '\t' ? character : spelled(character),

@@ -1,4 +1,4 @@
-/** The parameters of operations in the query and in headers, after decoding. Spec § Endpoints. */
+/** The parameters that operations take in the query and in headers, after decoding. Spec § Endpoints. */
 
 import {
   cursorCharsMax,
@@ -15,7 +15,7 @@ import { JOB_STATUSES } from './status.ts';
 import { LanguageName } from './submission.ts';
 import { type Static, type TObject, type TOptional, type TSchema, Type } from './type.ts';
 
-/** Visible ASCII text that a client returns exactly as it got it. */
+/** Visible ASCII text that a client sends back exactly as it was received. */
 function opaque(maxLength: number) {
   return { minLength: 1, maxLength, pattern: '^[\\x21-\\x7e]+$' };
 }
@@ -57,7 +57,7 @@ export const ListQuery = Type.Object({
 });
 
 /**
- * A parameter in seconds: `whatFor` completes "Seconds to wait for"; `note` is whole sentences after that. Fractions and
+ * A parameter in seconds. `whatFor` completes "Seconds to wait for", and `note` adds whole sentences. Fractions and
  * exponents are accepted, because languages print numbers with them.
  */
 function waitSeconds(whatFor: string, note = '') {
@@ -71,7 +71,7 @@ function waitSeconds(whatFor: string, note = '') {
   );
 }
 
-/** The optional members of the answer to a submission: each word names the member that it requests. */
+/** The optional members of the answer to a submission. Each word requests the member with that name. */
 export const SUBMISSION_INCLUDES = ['receipt', 'detail', 'history', 'promise', 'stream_ticket'] as const;
 
 export const SubmissionQuery = Type.Object({
@@ -98,7 +98,7 @@ const after = withDefault(
   }),
 );
 
-/** The outcome of the job, for a reader that has its last event. */
+/** A parameter for the job's outcome, which a reader gets after the job's last event. */
 function lastParts(description: string) {
   return withDefault([], Type.Array(Type.Enum(['result', 'receipt']), { minItems: 1, description }));
 }

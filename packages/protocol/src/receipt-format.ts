@@ -1,10 +1,10 @@
-/** The members of a receipt that describe its form. Spec § Receipt. */
+/** The members of a receipt that describe its format. Spec § Receipt. */
 export const RECEIPT_SCHEMA_VERSION = 4;
 
-/** The encoding of `output` for its digests, under the specification's name. */
+/** How `output` is encoded for its digests, under the specification's name for this encoding. */
 export const OUTPUT_ENCODING = 'utf8-event-lines-joined-by-lf-no-trailing-lf';
 
-/** The members of a receipt that an executor observed of the cell, apart from the usage and the output of its program. */
+/** The members of a receipt that an executor observed about the cell, without the usage and the output of its program. */
 export const OBSERVED_MEMBERS = [
   'bootstrap_ready',
   'backend',
@@ -23,5 +23,5 @@ export const OBSERVED_MEMBERS = [
   'host_posture_sha256',
 ] as const;
 
-/** Who measured a program's usage: the host's kernel for the cell, or gVisor's kernel for the program's processes. */
+/** Who measured a program's usage: the host's kernel for the whole cell, or gVisor's kernel for the program's processes. */
 export const ACCOUNTS = ['cell', 'guest'] as const;

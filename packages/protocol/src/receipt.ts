@@ -39,13 +39,13 @@ export type StreamTelemetry = Static<typeof StreamTelemetry>;
 export const ExecutorOutput = Type.Object({ stdout: StreamTelemetry, stderr: StreamTelemetry });
 export type ExecutorOutput = Static<typeof ExecutorOutput>;
 
-/** The part of another program's output that was delivered to the standard input of this one: always its first bytes. */
+/** The part of another program's output that this program's standard input got. It is always the beginning of that output. */
 export const DeliveredInput = Type.Object({ bytes_delivered: Type.Integer(), raw_sha256: Sha256 });
 export type DeliveredInput = Static<typeof DeliveredInput>;
 
 /**
- * How a program's part of an interaction ended: before the other program's part, after that part, or by a wall limit
- * while both programs waited for each other.
+ * How a program's part in an interaction ended: before the other program's part, after it, or at a wall limit while both programs
+ * waited for each other.
  */
 export const INTERACTION_ENDS = ['first', 'second', 'deadlock'] as const;
 
@@ -72,7 +72,7 @@ export type ResourceUsage = Static<typeof ResourceUsage>;
 export const ProgramUsage = Type.Object({ ...ResourceUsage.properties, account: Type.Enum([...ACCOUNTS]) });
 export type ProgramUsage = Static<typeof ProgramUsage>;
 
-/** A summary of the chain at the terminal transaction. An auditor recomputes every link. Spec § Events 8. */
+/** A summary of the chain at the terminal transaction. An auditor can recompute every link. Spec § Events 8. */
 export const EventChain = Type.Object({
   hash_version: Type.Integer(),
   genesis: Sha256,
@@ -82,7 +82,7 @@ export const EventChain = Type.Object({
 });
 export type EventChain = Static<typeof EventChain>;
 
-/** The runtime of the cell, by its own name. */
+/** The cell's runtime, under its own name. */
 export const RuntimeIdentity = Type.Object({
   name: Type.String(),
   version: Nullable(Type.String()),
@@ -90,7 +90,7 @@ export const RuntimeIdentity = Type.Object({
 });
 export type RuntimeIdentity = Static<typeof RuntimeIdentity>;
 
-/** How a job ended, and when, as its receipt and its result artifact state it. */
+/** How and when a job ended, as its receipt and its result artifact state it. */
 export const endMembers = {
   status: Type.Enum([...TERMINAL_STATUSES]),
   exit_code: Nullable(Type.Integer()),
@@ -113,7 +113,7 @@ const outcomeMembers = {
   receipt_sha256: Sha256,
 };
 
-/** The submission and the record of the job; absent on a recovery receipt. */
+/** Members about the job's submission and record; absent from a recovery receipt. */
 const recordMembers = {
   language: Type.String(),
   runtime: Nullable(Type.String()),
@@ -124,7 +124,7 @@ const recordMembers = {
   env_sha256: Nullable(Sha256),
   policy_sha256: Sha256,
   requested_limits: RequestedLimitsSchema,
-  /** `build` is present only if the job compiled and ran nothing; `product` only if the job started what another job compiled. */
+  /** `build` is present only if the job compiled and did not run; `product` only if the job started what another job compiled. */
   build: Type.Optional(StoredBuild),
   product: Type.Optional(StoredProduct),
   /** Only for a job that asked for fixed hash seeds. */
@@ -143,7 +143,7 @@ const recordMembers = {
   large_outputs: Type.Array(ArtifactRecord),
 };
 
-/** The observations of an executor; omitted if executor provenance is unknown. */
+/** What an executor observed. These members are omitted if executor provenance is unknown. */
 export const executionMembers = {
   bootstrap_ready: Type.Boolean(),
   backend: Type.Enum([...BACKENDS]),
@@ -165,17 +165,17 @@ export const executionMembers = {
   executor_output: Type.Optional(ExecutorOutput),
 } satisfies Record<(typeof OBSERVED_MEMBERS)[number] | UsageMember, TSchema>;
 
-/** Facts of a program that are known only after its end. */
+/** Facts about a program that are known only after its end. */
 export type UsageMember = 'resource_usage' | 'program_usage' | 'executor_output';
 
-/** The observations of a cell before the program's usage and output are known. */
+/** What is observed about a cell before the program's usage and output are known. */
 export type ObservedMembers = Pick<Static<TObject<typeof executionMembers>>, (typeof OBSERVED_MEMBERS)[number]>;
 
 const optional = Type.Partial(Type.Object({ ...recordMembers, ...executionMembers }));
 
 /**
- * A receipt as stored and served. Which members are absent has a meaning: a recovery receipt has only the outcome, and
- * a job that met no executor has no execution members.
+ * A receipt as stored and served. An absent member has a meaning: a recovery receipt has only the outcome, and the receipt of a
+ * job that reached no executor has no execution members.
  */
 export const Receipt = Type.Object({ ...outcomeMembers, ...optional.properties });
 export type Receipt = Static<typeof Receipt>;
@@ -183,7 +183,7 @@ export type Receipt = Static<typeof Receipt>;
 const { tenant, ...otherOutcomeMembers } = outcomeMembers;
 
 /**
- * A receipt as served: one of this version, or one that v0.3 wrote, which is kept unchanged and may lack the tenant.
+ * A receipt as served: from this version, or from v0.3. A receipt from v0.3 is kept unchanged and may lack the tenant.
  */
 export const AnyReceipt = Type.Object({
   ...otherOutcomeMembers,

@@ -1,4 +1,4 @@
-/** The tasks of a node. A service with a single node does all of them there. */
+/** The tasks of a node. In a service with a single node, that node does all of them. */
 
 /** `api` serves callers, `executor` runs programs, `signer` signs results. */
 export const NODE_ROLES = ['api', 'executor', 'signer'] as const;

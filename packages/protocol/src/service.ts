@@ -11,7 +11,7 @@ import { LanguageName, RequestedLimitsSchema } from './submission.ts';
 import { ToolLimitsSchema } from './tools.ts';
 import { Each, Nullable, type Static, Type } from './type.ts';
 
-/** A library of a pack, and the names by which a program imports it: the package opencv-python is the module cv2. */
+/** A library in a pack, and the names by which a program imports it. For example, the package opencv-python is the module cv2. */
 export const PackLibrary = Type.Object({
   language: Type.String({ description: '`python`, or `node` for JavaScript and TypeScript.' }),
   name: Type.String(),
@@ -41,10 +41,10 @@ export const Capabilities = Type.Object({
   languages: Type.Array(LanguageName),
   /** Null if no provider is ready; then no language is available. */
   isolation_class: Nullable(Type.Enum([...ISOLATION_CLASSES])),
-  /** The limits that the host of every job enforces, as `requirements.enforced` demands; absent in an earlier version. */
+  /** The limits that every job's host enforces, as `requirements.enforced` demands; absent in an earlier version. */
   enforced: Type.Optional(Type.Array(Type.Enum([...LIMIT_NAMES]))),
   limits: Type.Object({ defaults: RequestedLimitsSchema, ceilings: RequestedLimitsSchema }),
-  /** Bounds of the tools that a program may call; absent if the version of the service offers no tools. */
+  /** Bounds for the tools that a program may call; absent if the service's version offers no tools. */
   tools: Type.Optional(
     Type.Object({
       max_tools: Type.Integer(),
@@ -59,7 +59,7 @@ export const Capabilities = Type.Object({
     max_file_bytes: Type.Integer(),
     max_total_bytes: Type.Integer(),
   }),
-  /** Bounds of uploaded files: of one blob, of all blobs of a job, and of all blobs of a tenant. */
+  /** Bounds for uploaded files: for one blob, for all blobs of a job, and for all blobs of a tenant. */
   blobs: Type.Object({
     max_blob_bytes: Type.Integer(),
     max_job_bytes: Type.Integer(),
@@ -68,12 +68,12 @@ export const Capabilities = Type.Object({
     /** How long a blob is kept after a job last named it. */
     keep_seconds: Type.Integer(),
   }),
-  /** Limits of a job's own libraries: of the archive, and of its unpacked content; absent in an earlier version. */
+  /** Limits for a job's own libraries: for the archive, and for its unpacked content; absent in an earlier version. */
   libraries: Type.Optional(
     Type.Object({ max_packed_bytes: Type.Integer(), max_bytes: Type.Integer(), max_entries: Type.Integer() }),
   ),
   concurrent_mem_mb_max: Type.Integer(),
-  /** A tenant's limits: open waits for results, jobs in the queue, requests a second, and the size of a burst. */
+  /** A tenant's limits: open waits for results, queued jobs, requests per second, and the size of a burst. */
   per_tenant: Type.Object({
     waits_max: Type.Integer(),
     queue_max: Type.Integer(),
@@ -99,7 +99,7 @@ export const Whoami = Type.Object({
 });
 export type Whoami = Static<typeof Whoami>;
 
-/** One living node of a service that has several, as its last beat described it. */
+/** One living node in a service with several nodes, as the node's last beat described it. */
 const NodeStatus = Type.Object({
   node: Type.Integer(),
   version: Type.String(),
@@ -115,7 +115,7 @@ const NodeStatus = Type.Object({
   last_beat_at: Nullable(Timestamp),
 });
 
-/** The newest canary of one class and pack, on the node that reports it. */
+/** The newest canary for one class and pack, on the node that reports it. */
 export const CanaryStatus = Type.Object({
   isolation_class: Type.Enum([...ISOLATION_CLASSES]),
   runtime_pack: Type.String(),
@@ -126,13 +126,13 @@ export const CanaryStatus = Type.Object({
 });
 export type CanaryStatus = Static<typeof CanaryStatus>;
 
-/** A number for each minute; null for a minute of which nothing is known. */
+/** A number for each minute; null for a minute about which nothing is known. */
 const OfMinutes = Type.Array(Nullable(Type.Integer()));
 const QuantilesOfMinutes = Type.Object({ p50: OfMinutes, p95: OfMinutes });
 
 const LastHour = Type.Object(
   {
-    /** The start of the first minute. The last minute is not over. */
+    /** The start of the first minute. The last minute is still running. */
     from: Timestamp,
     queued: OfMinutes,
     running: OfMinutes,
@@ -163,7 +163,7 @@ export const ServiceStatus = Type.Object({
     last_error: Nullable(Type.String()),
     last_error_at: Nullable(Timestamp),
   }),
-  /** The log of statements: how many it has, how many its last head covers, how many wait. Null if there is no log. */
+  /** The log of statements: how many it has, how many its last head covers, and how many wait. Null if there is no log. */
   log: Nullable(
     Type.Object({
       origin: Type.String(),
@@ -173,7 +173,7 @@ export const ServiceStatus = Type.Object({
       /** Why nothing is logged at present; null if nothing prevents it. */
       last_error: Nullable(Type.String()),
       last_error_at: Nullable(Timestamp),
-      /** How each witness answered last: `signs`, `disagrees`, `silent` or `not_asked`. */
+      /** Each witness's last answer: `signs`, `disagrees`, `silent` or `not_asked`. */
       witnesses: Type.Array(Type.Object({ name: Type.String(), state: Type.String() })),
     }),
   ),
@@ -184,11 +184,11 @@ export const ServiceStatus = Type.Object({
     /** Why a stronger class was passed over at the start, in one line; null if none was. */
     passed_over: Nullable(Type.String()),
   }),
-  /** Parked cells: how many, how much memory they take and how much they may take. All 0 if parking is off. */
+  /** Parked cells: their number, the memory that they take and the memory that they may take. All are 0 if parking is off. */
   parked: Type.Object({ cells: Type.Integer(), mem_mb: Type.Integer(), mem_mb_max: Type.Integer() }),
   /**
-   * Large artifacts and results in an object store: how many are still to be moved there, how many objects are to be
-   * removed, and how often a needed object was missing or damaged since the start. Null if there is no object store.
+   * Large artifacts and results in an object store: how many have yet to be moved there, how many objects have yet to be removed,
+   * and how often since the start a needed object was missing or damaged. Null if there is no object store.
    */
   object_store: Nullable(
     Type.Object({
@@ -199,7 +199,7 @@ export const ServiceStatus = Type.Object({
       damaged: Type.Integer(),
     }),
   ),
-  /** The recent results of canaries, for the packs that jobs use. An earlier version lacks it. */
+  /** The recent results of canaries for the packs that jobs use. An earlier version lacks this member. */
   canaries: Type.Optional(
     Type.Array(Type.Object({ ...CanaryStatus.properties, node: Type.Optional(Type.Integer()) }), {
       description: 'Empty if no canaries are sent, or none has ended yet.',

@@ -1,4 +1,4 @@
-/** The paths of the parts of a session's step, and which programs can be a step. */
+/** The paths for the parts of a session's step, and which programs can be a step. */
 import { isCompiled } from './build-options.ts';
 import type { Language } from './languages.ts';
 

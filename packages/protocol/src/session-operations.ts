@@ -1,4 +1,4 @@
-/** The operations on sessions, rows of the table in `operations.ts`. */
+/** The operations on sessions, as rows of the table in `operations.ts`. */
 import { json } from './answers.ts';
 import type { OperationRow } from './operation.ts';
 import { SCOPED_ERRORS } from './operation-errors.ts';

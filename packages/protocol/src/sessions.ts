@@ -1,6 +1,6 @@
 /**
- * Sessions: steps that each begin with the files and values that the previous step left. A step is a job like any other; the
- * state of the session comes in as inputs and goes out as outputs.
+ * Sessions: steps that each begin with the files and values that the previous step left. A step is a job like any other. It gets
+ * the session's state as inputs and leaves the new state as outputs.
  */
 import { LANGUAGES } from './languages.ts';
 import { SESSION_NAME } from './session-files.ts';
@@ -35,7 +35,7 @@ export type SessionStep = Static<typeof SessionStep>;
 export const Session = Type.Object({
   name: Type.String(),
   language: Type.Enum([...LANGUAGES]),
-  /** The job whose state the next step begins with. */
+  /** The job with whose state the next step begins. */
   last_job_id: Nullable(JobId),
   /** The step in progress; null if there is none. No other step is accepted until it ends. */
   running_job_id: Nullable(JobId),

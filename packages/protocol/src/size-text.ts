@@ -1,4 +1,4 @@
-/** Sizes as people say them. */
+/** Writes sizes as people say them. */
 
 const UNITS = [
   [1024 ** 3, 'GiB'],
@@ -6,7 +6,7 @@ const UNITS = [
   [1024, 'KiB'],
 ] as const;
 
-/** A bound in bytes, such as `64 MiB`: in the largest unit that leaves a whole number. */
+/** A number of bytes as text, such as `64 MiB`, in the largest unit that gives a whole number. */
 export function sizeText(bytes: number): string {
   const [unit, name] = UNITS.find(([size]) => bytes >= size && bytes % size === 0) ?? [
     1,

@@ -1,7 +1,7 @@
 /** How the contract spells ids, times, digests and addresses. */
 import { Type } from './type.ts';
 
-/** `job_` and a UUIDv7, lower case, for every job of this version; opaque to clients. */
+/** `job_` and a UUIDv7 in lower case, for every job that this version makes. Clients must treat it as opaque. */
 export const JobId = Type.String({ description: 'A job id: opaque, and no authorization by itself.' });
 
 /** RFC 3339, UTC, with milliseconds: `2026-11-21T02:13:14.123Z`. */

@@ -23,7 +23,7 @@ export const TERMINAL_REASONS = [
 ] as const;
 export type TerminalReason = (typeof TERMINAL_REASONS)[number];
 
-/** Whether a status of a job or of a grading is final: it is never left. */
+/** Whether the status of a job or of a grading is final and can no longer change. */
 export function isTerminal<Status extends string>(status: Status): status is Exclude<Status, 'queued' | 'running'> {
   return status !== 'queued' && status !== 'running';
 }

@@ -1,11 +1,11 @@
 /**
- * The WebSocket stream of a job: one text frame is one event, the same object as in replay. Stored history comes first, then live
- * events, and last the close, after `finished` or after a frame with the outcome. Spec § WebSocket stream.
+ * A job's WebSocket stream. Each text frame is one event, the same object as in replay. Stored history comes first, then live
+ * events. The close comes last, after `finished` or after a frame with the outcome. Spec § WebSocket stream.
  */
 
 /**
- * Why the server closes a stream. A client reconnects with its cursor after every code but `finished` and
- * `credentialEnded`. A client that itself closes with a code gets that code back. RFC 6455 § 7.4.1.
+ * Why the server closes a stream. A client reconnects with its cursor after every code except `finished` and `credentialEnded`.
+ * If the client closes with a code, it gets that code back. RFC 6455 § 7.4.1.
  */
 export const STREAM_CLOSE_CODES = {
   finished: 1000,
@@ -37,7 +37,7 @@ export const STREAM_CLOSE_MEANINGS = {
   [STREAM_CLOSE_CODES.lagged]: 'the client takes nothing',
 } as const satisfies Record<(typeof STREAM_CLOSE_CODES)[StreamCloseReason], string>;
 
-/** All close codes with their meanings, as a part of a sentence. */
+/** All close codes with their meanings, as part of a sentence. */
 export const STREAM_CLOSES = Object.entries(STREAM_CLOSE_MEANINGS)
   .map(([code, meaning]) => `${code} when ${meaning}`)
   .join(', ');

@@ -78,7 +78,7 @@ describe('the bounds of queries and headers', () => {
     expect(Value.Check(SubmissionHeaders, { 'Idempotency-Key': key })).toBe(false);
   });
 
-  test('accept a fraction of a second as a wait, but not a fraction as a page size', () => {
+  test('accept a fraction as seconds to wait, but not as a page size', () => {
     expect(Value.Check(ResultQuery, { wait_seconds: 0.25 })).toBe(true);
     expect(Value.Check(ListQuery, { limit: 1.5 })).toBe(false);
   });

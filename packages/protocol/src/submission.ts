@@ -30,7 +30,7 @@ export const InputFile = Closed({
 });
 export type InputFile = Static<typeof InputFile>;
 
-/** An input file that was uploaded before. */
+/** An input file that was uploaded earlier. */
 export const UploadedFile = Closed({
   path: InputFile.properties.path,
   blob: Type.String({
@@ -50,7 +50,7 @@ export const OutputName = Closed(
 );
 export type OutputName = Static<typeof OutputName>;
 
-/** The libraries that a job brings along, as an uploaded archive. */
+/** The libraries that a job brings along in an uploaded archive. */
 export const Libraries = Closed(
   { blob: UploadedFile.properties.blob },
   {
@@ -74,7 +74,7 @@ export const OutputFile = Closed({
 });
 export type OutputFile = Static<typeof OutputFile>;
 
-/** An output as it is stored: the service looked it up once, when it accepted the job. */
+/** An output as it is stored. The service looked the output up once, when it accepted the job. */
 export const ResolvedOutput = Closed({ path: InputFile.properties.path, from: OutputName, blob: outputDigest });
 export type ResolvedOutput = Static<typeof ResolvedOutput>;
 
@@ -99,7 +99,7 @@ export const NamedStdin = Type.Union([
 ]);
 export type NamedStdin = Static<typeof NamedStdin>;
 
-/** Named standard input as it is stored: if it is an output of a job, the service has looked up its digest. */
+/** Named standard input as it is stored. If it is the output of a job, the service has looked up the output's digest. */
 export const StoredStdin = Closed(
   { from: Type.Optional(OutputName), blob: UploadedFile.properties.blob },
   { description: 'The bytes that `stdin` named; `stdin` is null then.' },
@@ -113,7 +113,7 @@ export const OutputPath = Type.String({
     'A file, relative and under `output/`; or `output/**` and `output/DIRECTORY/**` for every regular file below.',
 });
 
-/** Outputs that come back by their digests, because they may be larger than an answer. */
+/** Outputs that are returned by digest, because they may be larger than an answer. */
 export const LargeOutputs = Closed(
   {
     paths: Type.Optional(
@@ -154,7 +154,7 @@ export const StoredLargeOutputs = Type.Object({
 });
 export type StoredLargeOutputs = Static<typeof StoredLargeOutputs>;
 
-/** One word or phrase by which a job is found again. */
+/** One word or phrase by which a job can be found again. */
 export const Label = Type.String({ minLength: 1, maxLength: labelCharsMax });
 
 export const Labels = Type.Array(Label, {
@@ -178,7 +178,7 @@ export const Requirements = Closed({
 });
 export type Requirements = Static<typeof Requirements>;
 
-/** Requirements as stored and shown. `enforced` is present only if a limit must be enforced, in the order of all limits. */
+/** Requirements as stored and shown. `enforced` lists limits in their usual order; absent if none must be enforced. */
 export const StoredRequirements = Type.Object({
   minimum_isolation: Type.Enum([...ISOLATION_CLASSES]),
   enforced: Type.Optional(Type.Array(Type.Enum([...LIMIT_NAMES]))),
@@ -193,12 +193,12 @@ function wholeBounds(name: LimitName): string {
   return `${bounds(name)} A fraction is rounded down, though never below 1.`;
 }
 
-/** A sentence on an interpreter that already uses more than the limit before any program runs. */
+/** The bounds, with a sentence about an interpreter that already uses more than the limit before any program runs. */
 function heldBounds(name: LimitName): string {
   return `${wholeBounds(name)} Where the interpreter already holds more, the smallest limit that holds is in force: \`effective_spec\` states it.`;
 }
 
-/** A submitted limit: any positive number. Above its ceiling it is clamped, not refused. */
+/** Submitted limits. Each is any positive number; a limit above its ceiling is clamped, not refused. */
 export const LimitsInput = Closed({
   wall_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: bounds('wall_seconds') })),
   cpu_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: bounds('cpu_seconds') })),
@@ -211,7 +211,7 @@ export const LimitsInput = Closed({
 });
 export type LimitsInput = Static<typeof LimitsInput>;
 
-/** Members of a submission that its interactor has as well. */
+/** Members that a submission and its interactor both have. */
 const programMembers = {
   language: Type.String({
     description: '`python`, `node`, `bash`, `typescript`, or the language of a runtime pack; see capabilities.',
@@ -258,8 +258,8 @@ export const Interactor = Closed(programMembers, {
 export type Interactor = Static<typeof Interactor>;
 
 /**
- * The body of a submission. `language` is a free string here, so that an unknown one is answered `unsupported_language` and not
- * as a schema error. The server checks sizes after decoding, in bytes of UTF-8.
+ * The body of a submission. `language` is a free string here, so that the answer to an unknown one is `unsupported_language` and
+ * not a schema error. The server checks sizes after decoding, in bytes of UTF-8.
  */
 export const JobSubmission = Closed({
   ...programMembers,
@@ -285,7 +285,7 @@ export const JobSubmission = Closed({
 });
 export type JobSubmission = Static<typeof JobSubmission>;
 
-/** The other job of a pair whose programs talk to each other, and which of the two this one is. */
+/** The other job of a pair whose programs talk to each other, and this job's role in the pair. */
 export const Interaction = Type.Object({ peer: JobId, role: Type.Enum(['program', 'interactor']) });
 
 export const RequestedLimitsSchema = Each(LIMIT_NAMES, Type.Number());
@@ -327,7 +327,7 @@ export const RequestedSpec = Type.Object({
 });
 export type RequestedSpec = Static<typeof RequestedSpec>;
 
-/** A specification as an older version may have stored it: migrated rows may lack members and limits. */
+/** A specification that an older version may have stored: migrated rows may lack members and limits. */
 export const StoredSpec = Type.Partial(
   Type.Object({ ...RequestedSpec.properties, limits: Type.Partial(RequestedLimitsSchema) }),
 );

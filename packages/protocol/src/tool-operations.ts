@@ -1,4 +1,4 @@
-/** The operations on a program's calls of tools, rows of the table in `operations.ts`. */
+/** The operations on a program's tool calls, as rows of the table in `operations.ts`. */
 import { json } from './answers.ts';
 import { TOOL_LIMIT_CEILINGS, toolAnswerBodyBytesMax, toolTokensMax } from './limits.ts';
 import type { OperationRow } from './operation.ts';

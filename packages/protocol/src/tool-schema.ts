@@ -1,6 +1,6 @@
 /**
- * Which JSON Schemas a tool may have. Schemas have only the keywords listed here, so no library decides how long a check takes,
- * or what a schema means. JSON Schema, draft 2020-12.
+ * Which JSON Schemas a tool may have. Only the keywords listed here are allowed, so that no library decides how long a check
+ * takes or what a schema means. JSON Schema, draft 2020-12.
  */
 import { toolSchemaDepthMax } from './limits.ts';
 import { printable } from './printable.ts';
@@ -8,14 +8,14 @@ import { printable } from './printable.ts';
 const quotedCharsMax = 60;
 
 interface SchemaProblem {
-  /** The keyword or the value that is wrong, as a JSON pointer (RFC 6901). */
+  /** A JSON pointer (RFC 6901) to the wrong keyword or value. */
   readonly pointer: string;
   readonly problem: string;
 }
 
 type Form = (value: unknown, pointer: string, walk: Walk) => void;
 
-/** The facts found in one schema. */
+/** What the check has found in one schema. */
 interface Walk {
   /** `places`: pointers of all schemas inside the checked one. `references`: the pointer that each reference names. */
   readonly places: Set<string>;
@@ -31,7 +31,7 @@ class Odd extends Error {
   }
 }
 
-/** The first thing that is wrong with a schema; null if it may be used. */
+/** The first fault in a schema; null if the schema may be used. */
 export function schemaProblem(schema: unknown): SchemaProblem | null {
   const walk: Walk = { places: new Set(), references: new Map() };
   try {
@@ -64,7 +64,7 @@ function checkSchema(schema: unknown, pointer: string, walk: Walk): void {
   }
 }
 
-/** The form of a keyword's value that `holds` accepts. Schemas inside the value are not checked. */
+/** A form for values that `holds` accepts. Schemas inside the value are not checked. */
 function is(what: string, holds: (value: unknown) => boolean): Form {
   return (value, pointer) => {
     if (!holds(value)) throw new Odd(pointer, `must be ${what}`);
@@ -87,7 +87,7 @@ const schemasByName: Form = (value, pointer, walk) => {
 
 const reference: Form = (value, pointer, walk) => {
   if (typeof value !== 'string' || !/^#(\/|$)/.test(value)) throw new Odd(pointer, 'must begin with "#/", or be "#"');
-  // A pointer in a fragment may be percent-encoded. Only a pointer that needs no encoding is taken, so that it has one meaning.
+  // A pointer in a fragment may be percent-encoded. Only one that needs no encoding is taken, so that it has one meaning.
   if (!/^[\x21-\x24\x26-\x7e]*$/.test(value)) throw new Odd(pointer, 'must be visible ASCII without "%"');
   walk.references.set(pointer, value.slice(1));
 };
@@ -142,7 +142,7 @@ function quoted(text: string): string {
   return `"${printable(text, quotedCharsMax)}"`;
 }
 
-/** A member of a JSON pointer. RFC 6901. */
+/** A name as a member of a JSON pointer. RFC 6901. */
 function escaped(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }

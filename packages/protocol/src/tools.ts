@@ -1,4 +1,4 @@
-/** The tools that a program may call. A call leaves its cell only as an event, which a caller answers. */
+/** The tools that a program may call. A call leaves the cell only as an event, and a caller answers that event. */
 import {
   principalCharsMax,
   TOOL_LIMIT_CEILINGS,
@@ -14,7 +14,7 @@ import {
 import { Timestamp } from './spellings.ts';
 import { Closed, Each, Nullable, type Static, Type } from './type.ts';
 
-/** The name of a tool. A leading underscore is refused, because it has a meaning in the languages of programs. */
+/** The name of a tool. A leading underscore is refused, because programming languages give it a meaning. */
 const toolName = Type.String({
   pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$',
   description: 'The name by which the program calls it.',
@@ -49,7 +49,7 @@ function bounds(name: ToolLimitName, what: string) {
   return Type.Optional(Type.Number({ exclusiveMinimum: 0, description }));
 }
 
-/** The requested bounds of tool calls: any positive numbers, as for other limits. */
+/** The requested bounds on tool calls. They may be any positive numbers, as for other limits. */
 export const ToolLimitsInput = Closed({
   calls: bounds('calls', 'How many calls of tools the program may make'),
   call_bytes: bounds('call_bytes', 'Bytes of one call, and of one answer'),
@@ -62,10 +62,10 @@ export const ToolPrincipals = Type.Array(Type.String({ minLength: 1, maxLength: 
   description: 'Principals of the tenant that may answer calls of tools, beside the one that submits.',
 });
 
-/** The bounds of tool calls that are in force. */
+/** The bounds on tool calls that are in force. */
 export const ToolLimitsSchema = Each(TOOL_LIMIT_NAMES, Type.Integer());
 
-/** The tools that a program may call, the principals that may answer, and the bounds of its calls. */
+/** The tools that a program may call, the principals that may answer, and the bounds on its calls. */
 export const StoredTools = Type.Object({
   tools: Type.Array(Tool),
   answered_by: Type.Array(Type.String()),
@@ -101,7 +101,7 @@ export const ToolAnswer = Closed(outcome, {
 });
 export type ToolAnswer = Static<typeof ToolAnswer>;
 
-/** An answer as a message to the stream. */
+/** An answer that a client sends over the stream. */
 export const StreamedToolAnswer = Closed({
   call_seq: Type.Integer({ minimum: 1, description: 'The number of the event of the call.' }),
   ...outcome,
@@ -115,7 +115,7 @@ export const ToolAnswerTaken = Type.Object({
 });
 export type ToolAnswerTaken = Static<typeof ToolAnswerTaken>;
 
-/** A frame of the stream that refuses its client's message, because the message was no acceptable answer. */
+/** A frame that tells the stream's client that its message was not an acceptable answer. */
 export const AnswerRefused = Type.Object({
   answer_refused: Type.Object({
     call_seq: Type.Integer({ minimum: 1 }),

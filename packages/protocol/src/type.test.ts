@@ -4,7 +4,7 @@ import { Type } from './type.ts';
 
 type Words = typeof Type;
 
-/** The schemas that each function of `Type` makes, with and without options. */
+/** Schemas made by each function of `Type`, with and without options. */
 const schemas: Readonly<Record<string, (type: Words) => unknown>> = {
   String: (type) => [type.String(), type.String({ minLength: 1, pattern: '^a' })],
   Integer: (type) => [type.Integer(), type.Integer({ minimum: 0 })],

@@ -1,8 +1,8 @@
 /**
- * The functions that the contract's schemas are written with: the part of TypeBox that the contract uses, with TypeBox's types
- * and the same plain JSON Schema (draft 2020-12) as results. TypeBox itself also interprets a language of types: some seven
- * hundred modules, which a service would load at every start and never use. `type.test.ts` compares each function with
- * TypeBox's.
+ * The functions with which the contract's schemas are written. They are the part of TypeBox that the contract uses, with
+ * TypeBox's types, and they make the same plain JSON Schema (draft 2020-12). TypeBox also has some seven hundred modules that
+ * interpret a language of types. A service would load them at every start and never use them. `type.test.ts` compares each
+ * function with TypeBox's.
  */
 import type { TObject, TProperties, TSchema, Type as TypeBox } from 'typebox';
 
@@ -11,7 +11,7 @@ export type { Static, TObject, TOptional, TSchema } from 'typebox';
 type Options = Readonly<Record<string, unknown>>;
 type Schema = Record<string, unknown>;
 
-/** Marks an optional member. The mark is not enumerable: JSON has the parent's `required` instead. */
+/** Marks an optional member. The mark is not enumerable, because the parent's `required` takes its place in JSON. */
 const OPTIONAL = '~optional';
 
 function isOptional(schema: object): boolean {
@@ -27,7 +27,7 @@ function object(properties: Readonly<Record<string, Schema>>, options: Options =
   return { type: 'object', ...(required.length > 0 && { required }), properties, ...options };
 }
 
-/** The members of an object type, each optional. Its options are not kept, as in TypeBox. */
+/** An object type with the same members, each optional. As in TypeBox, the type's options are dropped. */
 function partial({ properties }: Schema): Schema {
   const members = Object.entries(properties as Record<string, Schema>);
   return object(Object.fromEntries(members.map(([name, schema]) => [name, optional(schema)])));
@@ -37,7 +37,7 @@ function words(values: readonly string[], options: Options = {}): Schema {
   return { enum: [...values], ...options };
 }
 
-/** An object type whose members have names that match the pattern of `key`. */
+/** An object type whose member names match the pattern of `key`. */
 function record(key: Schema, value: Schema, options: Options = {}): Schema {
   return { type: 'object', patternProperties: { [String(key['pattern'])]: value }, ...options };
 }
@@ -62,10 +62,10 @@ const plain = {
 /** The functions that make schemas; each makes the same schema as TypeBox's function of the same name. */
 export const Type = plain as unknown as Pick<typeof TypeBox, keyof typeof plain>;
 
-/** A schema that also allows null: the contract writes null for an unknown value, and does not leave the member out. */
+/** A schema that also allows null. The contract writes null for an unknown value instead of leaving the member out. */
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
-/** An object with a member for each of the names, all of one schema. */
+/** An object with a member for each name. All members have the same schema. */
 export const Each = <Name extends string, T extends TSchema>(names: readonly Name[], schema: T) =>
   Type.Object(Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, T>);
 

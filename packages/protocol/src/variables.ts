@@ -1,10 +1,10 @@
 /**
- * Which environment variables a job may set. No variable can weaken the cell, since a program can start others with any
- * environment. Two kinds are refused: variables without effect, since the interpreter may have started before the job,
- * and variables that would make the program differ from the receipt's description. Spec § Job submission, an addition.
+ * Which environment variables a job may set. No variable can weaken the cell, since a program can start other programs with any
+ * environment. Two kinds are refused: variables that would have no effect, since the interpreter may have started before the job,
+ * and variables that would make the program differ from what the receipt says. Spec § Job submission, an addition.
  */
 
-/** Variables of every cell: the same for all programs. */
+/** Variables that are the same in every cell. */
 const FIXED = ['PATH', 'HOME', 'LANG', 'USER', 'LOGNAME', 'SHELL', 'PWD', 'TMPDIR', 'MPLCONFIGDIR'];
 
 /** Variables that a loader, a library or an interpreter reads at its start; `NAME*` stands for all names with that beginning. */
@@ -15,10 +15,10 @@ const READ_AT_START = [
   ...['R_*', 'JAVA_TOOL_OPTIONS', 'JDK_JAVA_OPTIONS', '_JAVA_OPTIONS', 'CLASSPATH'],
 ];
 
-/** Every name that a job may not set. A final `*` stands for any further characters. */
+/** Every name that a job may not set. A `*` at the end stands for any further characters. */
 export const REFUSED_VARIABLES: readonly string[] = [...FIXED, ...READ_AT_START];
 
-/** The fault in a variable's name, as words that follow it in a sentence; null if a job may set it. */
+/** What is wrong with a variable's name, as words that follow the name in a sentence; null if a job may set it. */
 export function variableProblem(name: string): string | null {
   if (FIXED.includes(name)) return 'is the same in every cell and cannot be set';
   if (READ_AT_START.some((refused) => isMeant(name, refused)))

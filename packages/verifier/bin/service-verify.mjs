@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Runs service-verify on the Node that runs this file. `service-verify`, beside this file, finds the pinned Node. This file is
-// plain JavaScript, so that any Node from 18 on can read it and report that the Node is too old.
+// Runs service-verify on the Node that runs this file. The script `service-verify` beside this file finds the pinned Node. This
+// file is plain JavaScript, so that any Node from 18 on can read it and report that the Node is too old.
 import process from 'node:process';
 
 const oldest = [22, 12];
@@ -16,7 +16,7 @@ function fail(reason) {
   process.exitCode = 70;
 }
 
-/** A reader that stops reading, as `head` does, changes no verdict. */
+/** The verdict stays the same if a reader such as `head` stops reading. */
 async function run() {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const { serviceVerify } = await import('../src/service-verify.ts');

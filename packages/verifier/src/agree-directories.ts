@@ -1,4 +1,4 @@
-/** `service-verify agree`: compares exports of several services, for somebody who was given them. */
+/** `service-verify agree`: compares exports from several services, for somebody who received them. */
 import { type AgreeReport, compareRuns } from './agree.ts';
 import { readExportDirectory } from './export-directory.ts';
 import { parsePolicy } from './policy.ts';

@@ -1,4 +1,4 @@
-/** Results of one program by several services, compared by somebody who holds their exports. */
+/** Compares several services' results of one program, as somebody who holds the exports does. */
 import { EXPORT_MANIFEST, exportManifest } from '@vouchbox/evidence';
 import { afterAll, describe, expect, test } from 'vitest';
 import {
@@ -34,7 +34,7 @@ function firstJob(change: JobOptions = {}): AttestedJob {
   return attestedJob({ ...SAME, key: one, ...change });
 }
 
-/** The same program at another operator, under another name and of another tenant. */
+/** The same program, run by another operator under another name and for another tenant. */
 function secondJob(change: JobOptions = {}): AttestedJob {
   return attestedJob({
     ...SAME,

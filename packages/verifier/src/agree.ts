@@ -1,6 +1,6 @@
 /**
- * Whether results of several services agree: first that each is good, then that all are of one program with one input, and then
- * that the program ended in one way with one output. Uses nothing that only Node has.
+ * Decides whether results from several services agree. Each must be good. All must come from one program with one input, and that
+ * program must always have ended in the same way with the same output. Uses nothing that only Node has.
  */
 import {
   canonicalJson,
@@ -32,7 +32,7 @@ export interface AgreeExpectation extends Pick<ExportExpectation, 'publicKeys' |
   readonly operatorsMin?: number;
 }
 
-/** One of the results, once its whole export was found good. */
+/** A result whose whole export was found good. */
 export interface ComparedRun {
   readonly name: string;
   readonly job_id: string;
@@ -45,7 +45,7 @@ export type Agreement = 'agree' | 'differ' | 'not_comparable' | 'refused';
 
 export interface AgreeReport extends Report {
   readonly agreement: Agreement;
-  /** The members in which the results differ, or that keep them from being compared. */
+  /** Members that differ between the results, or that make the results incomparable. */
   readonly members: readonly string[];
   readonly runs: readonly ComparedRun[];
 }
@@ -76,13 +76,13 @@ export async function compareRuns(
   return compared(runs, checks, operatorsMin);
 }
 
-/** The input and the outcome of a run, by the names under which differences are reported. */
+/** A run's input and outcome, keyed by the names under which differences are reported. */
 interface Run extends ComparedRun {
   readonly given: Members;
   readonly ended: Members;
 }
 
-/** Texts to compare. Null is a value that the receipt does not state. It never counts as equal. */
+/** Texts to compare. Null stands for a value that the receipt does not state, and never counts as equal. */
 type Members = ReadonlyMap<string, string | null>;
 
 function compared(runs: readonly Run[], checks: readonly Check[], operatorsMin: number): AgreeReport {
@@ -121,7 +121,7 @@ function compared(runs: readonly Run[], checks: readonly Check[], operatorsMin: 
   };
 }
 
-/** The names of members that differ somewhere, or are not stated. */
+/** The names of members that differ between runs, or that a run does not state. */
 function differing(runs: readonly Members[]): readonly string[] {
   const names = new Set(runs.flatMap((members) => [...members.keys()]));
   return [...names].filter((name) => {
@@ -159,8 +159,8 @@ function givenTo(exported: ExportedJob, receipt: StoredReceipt): Members {
 }
 
 /**
- * The demands of the job. At each service, other jobs made the inputs, another build made the product and other principals answer
- * tools, so only the contents are compared. If the policy is missing, its digest is compared.
+ * What the job demanded. At each service, different jobs made the inputs, a different build made the product and different
+ * principals answer tools, so only contents are compared. If the policy is missing, its digest is compared.
  */
 function policyMembers(exported: ExportedJob, receipt: StoredReceipt): readonly (readonly [string, string | null])[] {
   const policy = jsonObjectIn(wholeFile(exported.files, EXPORT_OPTIONAL_FILES.policy));
@@ -192,14 +192,14 @@ function endOf(exported: ExportedJob, receipt: StoredReceipt): Members {
   ]);
 }
 
-/** The calls of tools and their answers, in any order: calls open at the same time have no fixed order. */
+/** Tool calls and their answers. The order does not matter, because calls open at the same time have no fixed order. */
 function transcriptOf(events: readonly JobEvent[]): string {
   const transcript = new Transcript();
   for (const event of events) transcript.add(event);
   return transcript.text().split('\n').sort().join('\n');
 }
 
-/** The files of a list by their paths and digests, in any order. */
+/** The paths and digests of the listed files. The order of the list does not matter. */
 function artifacts(list: unknown): string {
   const files: readonly unknown[] = Array.isArray(list) ? list : [];
   const lines = files.filter(isJsonObject).map(({ path, sha256 }) => canonicalJson([path, sha256]));
@@ -210,7 +210,7 @@ function stated(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** A digest, or `none` if it is missing. A receipt without digests also lacks the code's, so it stays incomparable. */
+/** A digest, or `none` if it is missing. A receipt without digests also lacks the code's, so its result stays incomparable. */
 function given(digest: unknown): string | null {
   return digest === undefined || digest === null ? 'none' : stated(digest);
 }

@@ -1,6 +1,6 @@
 /**
- * Checks whether the holder of a pinned key signed this result, about this job of this tenant. The check works on bytes that were
- * read before, and uses nothing that only Node has. Spec § Authentication 10.
+ * Checks whether the holder of a pinned key signed this result of this tenant's job. The check works on bytes that were already
+ * read, and uses nothing that only Node has. Spec § Authentication 10.
  */
 import {
   canonicalJson,
@@ -17,7 +17,7 @@ import type { Beside } from './beside.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { type Check, type Facts, failed, passed } from './report.ts';
 
-/** The most bytes of a public key file: far above the 113 bytes of an Ed25519 key, and still cheap to refuse. */
+/** The largest public key file that is read, in bytes: far above the 113 bytes of an Ed25519 key, and still cheap to refuse. */
 export const publicKeyBytesMax = 64 * 1024;
 
 /** The facts that the caller knows from elsewhere. */
@@ -28,7 +28,7 @@ export interface Expectation {
   readonly mediaType: string;
 }
 
-/** The bytes of the files, each read once. Null if a file is larger than the contract allows. */
+/** The bytes of the files. Each file is read once. A file that is larger than the contract allows is null. */
 export interface AttestationBytes {
   readonly envelope: Uint8Array<ArrayBuffer> | null;
   readonly subject: Uint8Array<ArrayBuffer> | null;
@@ -56,7 +56,7 @@ export const NOTICE =
   'succeeded (read its status), that the hardware is trustworthy, that the program would do the same again, or that ' +
   'what it says is true.';
 
-/** Verifies an attestation that was read. Stops at the first check that fails. */
+/** Verifies an attestation whose bytes were read. Stops at the first check that fails. */
 export async function verifyAttestation(
   { envelope, subject, publicKeys }: AttestationBytes,
   expected: Expectation,
@@ -78,7 +78,7 @@ export async function verifyAttestation(
     : { exitCode: EXIT[result.failure], checks: [...checks, failed(result.step, result.reason)], signed: null };
 }
 
-/** The signed statement's facts about the job, with those of the log and the canary, for a reader; none if it was refused. */
+/** What the signed statement, the log and the canary say about the job, for a reader. Empty if the statement was refused. */
 export function factsOf(signed: Signed | null, { log, canary }: Beside): Facts {
   if (signed === null) return {};
   const { predicate, key_id } = signed;
@@ -98,7 +98,7 @@ export function factsOf(signed: Signed | null, { log, canary }: Beside): Facts {
   };
 }
 
-/** The members that only few predicates have, as stated, and the receipt's labels if it has any. */
+/** The members that only few predicates have, as the statement gives them, and the receipt's labels if it has any. */
 export function addedFacts({ salt, tenantJobNumber, also = {}, receipt: { labels } }: ExecutionPredicate): Facts {
   const unknown = Object.entries(also).map(([name, value]): [string, string] => [`also.${name}`, canonicalJson(value)]);
   return {
@@ -117,13 +117,13 @@ function statedSubjectName(envelope: Uint8Array): string {
   return resultSubjectName(statedText(envelope, 'jobId'));
 }
 
-/** A text that the envelope states, before anything about it is known; empty if it cannot be read. */
+/** A text in an envelope that nothing has verified yet; empty if the text cannot be read. */
 export function statedText(envelope: Uint8Array, member: 'jobId' | 'tenant'): string {
   const stated = statedPredicate(envelope)?.[member];
   return typeof stated === 'string' ? stated : '';
 }
 
-/** What the envelope states, before anything about it is known; null if it cannot be read. */
+/** The predicate in an envelope that nothing has verified yet; null if the predicate cannot be read. */
 export function statedPredicate(envelope: Uint8Array): Readonly<Record<string, unknown>> | null {
   const decoded = decodeEnvelope(envelope);
   const statement = decoded.kind === 'refused' ? null : decodeStatement(decoded.envelope.payload);

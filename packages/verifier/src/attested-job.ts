@@ -1,4 +1,4 @@
-/** A job that a verdict depends on: its export, once every check of it is good, and its signed records. */
+/** A job that a verdict depends on. Its signed records are used once every check of its export is good. */
 import {
   EXPORT_FILES,
   foldOutput,
@@ -20,7 +20,7 @@ export type VerdictExpectation = Pick<ExportExpectation, 'publicKeys' | 'tenant'
 /** A job whose export was verified. */
 export interface Attested {
   readonly receipt: StoredReceipt;
-  /** The digest of the text `stdout`, which is made from the recorded events. */
+  /** The digest of `stdout`, the text made from the recorded events. */
   readonly stdoutSha256: string;
   readonly stdout: string;
   readonly stderr: string;
@@ -28,7 +28,7 @@ export interface Attested {
   readonly detail: string;
 }
 
-/** Verifies one export. The returned check is the first that failed. */
+/** Verifies one export. Returns its records, or the check that failed first. */
 export async function attested(
   name: string,
   files: ExportFiles | undefined,
@@ -43,7 +43,7 @@ export async function attested(
   return { ...recordOf(exported), detail: `${exported.manifest.job_id}, ${report.checks.length} checks` };
 }
 
-/** The receipt and the output of an export that was found good: both were signed. */
+/** The receipt and the output from an export that was found good, so both were signed. */
 function recordOf(exported: ExportedJob): Omit<Attested, 'detail'> {
   const events = eventsOf(exported);
   const stdout = foldOutput(outputRecords(events, 'stdout'));
@@ -56,7 +56,7 @@ function recordOf(exported: ExportedJob): Omit<Attested, 'detail'> {
   };
 }
 
-/** The digest of a file in a list of a receipt. */
+/** A file's digest in a receipt's list of files. */
 export function artifactDigest(list: unknown, path: string): unknown {
   return artifactIn(list, path)?.['sha256'];
 }

@@ -1,4 +1,4 @@
-/** Facts about a verified statement from elsewhere: its place in the log, and what its canary shows. */
+/** Facts from elsewhere about a verified statement: its place in the log, and what its canary shows. */
 import { type CanaryStanding, noCanary } from './canary.ts';
 import { type LogStanding, notLogged } from './log-standing.ts';
 

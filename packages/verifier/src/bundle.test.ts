@@ -71,7 +71,7 @@ describe('service-verify bundle --log-proof', () => {
   const signed = ['--envelope', envelope, '--public-key', key];
   const pinned = [...signed, '--log-key', logKey];
 
-  test('adds the entry of the log in the form that Sigstore’s tools read', async () => {
+  test('adds the log entry in the form that Sigstore’s tools read', async () => {
     const { exitCode, stdout } = await bundle(...pinned, '--log-proof', file(log.proof(index)));
     expect(exitCode).toBe(0);
     const { verificationMaterial } = JSON.parse(stdout) as { verificationMaterial: { tlogEntries: unknown[] } };

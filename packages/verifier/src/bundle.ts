@@ -1,7 +1,7 @@
 /**
  * `service-verify bundle`: an envelope's signature in the form that Sigstore's tools read. This is a bundle v0.3 with the DSSE
- * envelope and the hint of a public key, and with the entry of the log if its proof is given. Signature and proof are checked
- * first. The keys must reach the reader by another way.
+ * envelope, a public key hint and, if a log proof is given, the log entry. The signature and the proof are checked first. The
+ * reader must get the keys in another way.
  */
 import { canonicalJson, encodeBase64, type SignedStatement } from '@vouchbox/evidence';
 import { envelopeBytesMax } from '@vouchbox/protocol/vocabulary';
@@ -20,14 +20,14 @@ export const BUNDLE_MEDIA_TYPE = 'application/vnd.dev.sigstore.bundle.v0.3+json'
 export interface BundleOptions {
   readonly envelope: string;
   readonly publicKey: readonly string[];
-  /** The proof that the log has the envelope, and the key of the log: both or neither. */
+  /** The proof that the log has the envelope, and the log's key. Give both or neither. */
   readonly logProof?: string;
   readonly logKey?: string;
   /** A file that must not exist yet; without it the bundle goes to stdout. */
   readonly output?: string;
 }
 
-/** Makes a bundle of an envelope that one of the keys signed. */
+/** Makes a bundle from an envelope that one of the keys signed. */
 export async function makeBundle({ envelope, publicKey, output, ...log }: BundleOptions): Promise<Made> {
   const pems = publicKey.map(readPublicKey);
   const entryOf = entryMaker(log);
@@ -51,7 +51,7 @@ function refused(report: Report): Made {
   return { report, text: null };
 }
 
-/** Makes entries of the log; null without a proof and a key. A bundle names the log by its key, so both must be given. */
+/** A maker of log entries; null without a proof and a key. A bundle names the log by its key, so both must be given. */
 function entryMaker({
   logProof,
   logKey,
@@ -65,8 +65,8 @@ function entryMaker({
 }
 
 /**
- * Sigstore takes exactly one signature. The hint is the id of the key that verified it, not what `keyid` says. `keyid` is left
- * empty, because Sigstore's tools in Go skip a signature whose key id has another form than theirs.
+ * Sigstore takes exactly one signature. The hint is the id of the key that verified the signature, not the text in `keyid`.
+ * `keyid` is left empty, because Sigstore's tools in Go skip a signature whose key id does not have their form.
  */
 function bundleText({ envelope, signature, key }: SignedStatement, tlogEntries: readonly object[]): string {
   return canonicalJson({

@@ -44,7 +44,7 @@ const refusedAll = canaryOf(LINES);
 const BUILT: JobOptions = { also: { tried: LINES, build: { server: '5a'.repeat(32) } } };
 let count = 0;
 
-/** What `service-verify directory` says of a job and of a file with a canary. */
+/** What `service-verify directory` says about a job and a file with a canary. */
 async function verified(
   options: JobOptions,
   canary: AttestedJob | null,
@@ -64,7 +64,7 @@ test('a canary whose attempts were all refused is reported with its age at the e
   expect(stdout).toContain('REFUSED: 7 tries were refused, 1 s before the job ended');
 });
 
-test('an attempt of a canary to become a user that its cell does not map counts as refused', async () => {
+test('a canary’s attempt to become a user that its cell does not map counts as refused', async () => {
   const canary = canaryOf([...LINES, 'setuid_0: Invalid argument']);
   expect(await verified(namedBy(canary), canary)).toMatchObject({ exitCode: 0 });
 });
@@ -73,7 +73,7 @@ test.each([
   ['the canary is older', ['canary_age<=0s']],
   ['no canary is given', ['canary_age<=10m'], null],
 ] as const)(
-  'the required age of a canary is not met if %s',
+  'a requirement on the age of a canary is not met if %s',
   async (_, require, canary: AttestedJob | null = refusedAll) => {
     expect(await verified(namedBy(refusedAll), canary, require)).toMatchObject({ exitCode: 5 });
   },

@@ -1,6 +1,6 @@
 /**
- * The meaning of a job's canary: a cell of the same class and pack, on the same node, refused all that it must refuse, shortly
- * before the job ended. This shows the configuration, and nothing of the job's own cell. docs/VERIFYING.md, the canary.
+ * What a job's canary shows: shortly before the job ended, a cell of the same class and pack on the same node refused all that it
+ * must refuse. This is evidence about the configuration, not about the job's own cell. docs/VERIFYING.md, the canary.
  */
 import {
   canaryFindings,
@@ -25,7 +25,7 @@ export interface CanaryStanding {
 
 export const noCanary: CanaryStanding = { word: 'NO CANARY', ageMilliseconds: null, checks: [] };
 
-/** How much later than its job a canary may seem to end: one node's clock gives both times, and may be set back in between. */
+/** How much later than its job a canary may seem to end. Both times come from one node's clock, which may be set back. */
 const clockSkewMilliseconds = 30_000;
 
 /** A file with the envelope of a canary; `bytes` is null if the file is too large. */
@@ -76,7 +76,7 @@ async function signedCanary(
   return isNamed ? stated.predicate : 'it has another job or end than the job names';
 }
 
-/** The difference in kind between the cells of the canary and the job; null if both are of one kind. */
+/** How the canary's cell differs in kind from the job's cell; null if both are of one kind. */
 function differenceOf(job: ExecutionPredicate, canary: ExecutionPredicate): string | null {
   if (job.isolationClass === null || job.isolationClass !== canary.isolationClass) return 'it is of another class';
   const pack = packOf(job);

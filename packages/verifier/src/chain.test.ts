@@ -29,12 +29,12 @@ async function chain(...words: readonly string[]) {
 }
 
 describe('service-verify chain (Spec § Events 8)', { tags: ['Events-8'] }, () => {
-  test('recomputes an export that has one event a line', async () => {
+  test('recomputes an export with one event per line', async () => {
     expect(await chain(file(eventLines(events)))).toMatchObject({ exitCode: 0, facts: { last_kind: 'finished' } });
     expect(await chain(file(eventLines(events).trimEnd()))).toMatchObject({ exitCode: 0 });
   });
 
-  test('recomputes pages of a replay from several files, formatted in any way', async () => {
+  test('recomputes replay pages from several files, however they are formatted', async () => {
     const files = [page(events.slice(0, 7)), page(events.slice(7, 8)), page(events.slice(8), null)].map(file);
     expect(await chain(...files, '--receipt', receipt)).toMatchObject({ exitCode: 0 });
     const pretty = file(JSON.stringify({ events, next_cursor: null }, null, 2));

@@ -1,5 +1,5 @@
 /**
- * `service-verify chain`: whether all events follow one another from the first on, and the history matches the receipt.
+ * `service-verify chain`: checks that all events follow one another from the first, and that the history matches the receipt.
  */
 import { historyBytesMax, isJsonObject, parseStrictJson, type StoredReceipt } from '@vouchbox/evidence';
 import { envelopeBytesMax, sizeText } from '@vouchbox/protocol/vocabulary';
@@ -32,7 +32,7 @@ export function verifyHistory(files: readonly string[], { receipt: path }: Chain
   return { exitCode, checks, facts: factsOf(history, chain), notice };
 }
 
-/** Reads the files of one history, which share one bound. */
+/** Reads the files of one history. One bound applies to all of them together. */
 function readHistory(files: readonly string[]): History | Check {
   const parts: History[] = [];
   let left = historyBytesMax;

@@ -1,7 +1,7 @@
 /**
- * Compares a job's history, its receipt and its result with one another. Every link of the chain is recomputed, and everything
- * that the receipt and the result say about the events is made again from the events. Success shows that the three belong
- * together and are whole. Only a signature shows who made them. Spec § Events 8.
+ * Compares a job's history, its receipt and its result with one another. Every link of the chain is recomputed, and so is
+ * everything that the receipt and the result say about the events. Success shows that the three belong together and are whole.
+ * Only a signature shows who made them. Spec § Events 8.
  */
 import {
   type ChainProblem,
@@ -32,7 +32,7 @@ export interface RecordVerdict {
   readonly chain: ChainVerification;
 }
 
-/** Recomputes the chain, and everything that the receipt, if given, says about the chain. */
+/** Recomputes the chain and, if a receipt is given, everything that it says about the chain. */
 export function checkRecord({ events, receipt }: JobRecord): RecordVerdict {
   if (receipt === null) {
     const chain = verifyChain(events);
@@ -102,7 +102,7 @@ interface Sound {
   readonly chain: ChainVerification;
 }
 
-/** Compares a receipt with its history. A receipt of an older version, or of a recovery, lacks members, which are not checked. */
+/** Compares a receipt with its history. Members that a receipt from an older version or a recovery lacks are not checked. */
 function contentChecks(sound: Sound): Check[] {
   return [
     checked('chain_summary', summaryProblem(sound), summaryDetail(sound.receipt)),
@@ -150,7 +150,7 @@ function outputCheck({ events, receipt }: Sound): Check {
   return checked('output', problem, `stdout ${evidence.stdout_bytes} bytes, stderr ${evidence.stderr_bytes} bytes`);
 }
 
-/** The lists of files in a receipt, and the events that they follow from. */
+/** The file lists in a receipt, and the kinds of events from which they follow. */
 const FILES = {
   artifacts: { member: 'output_artifacts', kind: 'artifact' },
   large_outputs: { member: 'large_outputs', kind: 'large_output' },
@@ -168,7 +168,7 @@ function hasLargeOutputs({ events, receipt }: Sound): boolean {
   return Object.hasOwn(receipt, 'large_outputs') || events.some(({ kind }) => kind === 'large_output');
 }
 
-/** A file in a list of a receipt; undefined if the list does not have it. */
+/** The file with this path in a receipt's list; undefined if the list lacks it. */
 export function artifactIn(list: unknown, path: string): Readonly<Record<string, unknown>> | undefined {
   const artifacts: readonly unknown[] = Array.isArray(list) ? list : [];
   return artifacts.filter(isJsonObject).find((artifact) => artifact['path'] === path);

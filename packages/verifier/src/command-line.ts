@@ -1,4 +1,4 @@
-/** The common parts of the commands of `service-verify`: how an option is read, and how a verdict is reported. */
+/** What all commands of `service-verify` share: how an option is read, and how a verdict is reported. */
 import { type Command, InvalidArgumentError } from 'commander';
 import type { ExitCode } from './exit-code.ts';
 import type { Made } from './new-file.ts';

@@ -77,7 +77,7 @@ describe('service-verify directory', () => {
     expect(await verify(path)).toMatchObject({ exitCode: 0 });
   });
 
-  test('compares the result with a policy, too', async () => {
+  test('also compares the result with a policy', async () => {
     expect(await verify(directory(), '--require', 'status=succeeded')).toMatchObject({ exitCode: 0 });
     expect(await verify(directory(), '--require', 'exit_code=1')).toMatchObject({
       exitCode: 5,
@@ -145,7 +145,7 @@ describe('a directory that is not an export', () => {
     expect(await verify(linked)).toMatchObject({ exitCode: 7, failed: ['directory'] });
   });
 
-  test('is refused if it has more entries than any export', async () => {
+  test('is refused if it has more entries than any export has', async () => {
     const path = directory();
     for (let number = 0; number < 1740; number++) mkdirSync(join(path, `output/d${number}`));
     const { exitCode, checks } = await verify(path);
@@ -204,7 +204,7 @@ describe('an exported directory that was forged together with its manifest', () 
     expect(await verify(relisted(changes))).toMatchObject({ exitCode: 6, failed });
   });
 
-  test('is refused if its envelope or result was replaced, with the exit code of the check of that file', async () => {
+  test('is refused if its envelope or result was replaced, with the exit code of that file’s check', async () => {
     expect(await verify(relisted({ [EXPORT_FILES.envelope]: '{}' }))).toMatchObject({
       exitCode: 2,
       failed: ['envelope'],

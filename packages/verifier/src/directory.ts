@@ -10,7 +10,7 @@ import { readCanary, readPublicKey, type TrustOptions } from './verify.ts';
 import { verifyExport } from './verify-export.ts';
 
 export interface DirectoryOptions extends TrustOptions, PolicyOptions, LogOptions {
-  /** The proof of the log, if it is not in the directory. */
+  /** The log proof, if the directory has none. */
   readonly logProof?: string;
   /** The canary that the job names. */
   readonly canary?: string;
@@ -18,7 +18,7 @@ export interface DirectoryOptions extends TrustOptions, PolicyOptions, LogOption
   readonly job?: string;
 }
 
-/** Verifies the attestation, then that everything else in the directory was attested, then the policy. */
+/** Verifies the attestation, then checks that all else in the directory was attested, then applies the policy. */
 export async function verifyDirectory(directory: string, options: DirectoryOptions): Promise<Report> {
   const policy = parsePolicy(options);
   const publicKeys = options.publicKey.map(readPublicKey);

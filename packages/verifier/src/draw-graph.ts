@@ -1,8 +1,8 @@
-/** A graph of jobs as a tree of text: each job with its inputs from other jobs below it. Uses nothing that only Node has. */
+/** Draws a graph of jobs as a text tree: below each job are its inputs from other jobs. Uses nothing that only Node has. */
 import { printable } from '@vouchbox/protocol/vocabulary';
 import type { GraphEdge, GraphJob, GraphReport } from './verify-graph.ts';
 
-/** The bounds of a tree, beyond which it is cut: the report beside it has a check for every job and every edge. */
+/** A tree is cut beyond these bounds. The report beside it still has a check for every job and every edge. */
 const depthMax = 24;
 const linesMax = 1000;
 
@@ -16,7 +16,7 @@ interface Place {
   readonly depth: number;
 }
 
-/** Lines without line ends; none for a graph that was refused. A job on which several depend is drawn below the first of them. */
+/** Lines without line ends; none for a refused graph. A job on which several jobs depend is drawn below the first of them. */
 export function drawGraph({ job_id, jobs }: Pick<GraphReport, 'job_id' | 'jobs'>): readonly string[] {
   const lines: string[] = [];
   const drawn = new Set<string>();

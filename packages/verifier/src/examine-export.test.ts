@@ -1,4 +1,4 @@
-/** The words of an examination for a person who looks for a fault in an export. */
+/** What an examination tells a person who looks for a fault in an export. */
 import { EXPORT_FILES, EXPORT_MANIFEST, exportManifest } from '@vouchbox/evidence';
 import { describe, expect, test } from 'vitest';
 import { TestLog, testCosignature, testNoteKey } from '../../../test/rig/test-log.ts';
@@ -9,7 +9,7 @@ const job = attestedJob({ stdin: 'in', inputs: { 'input/a.txt': 'a' }, outputs: 
 const pinned = { publicKeys: [job.key.publicKeyPem], canVerify: true };
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** The files of the export, some with other content. The manifest is not signed, so it lists the changed files. */
+/** The files of the export, some with other content. The manifest is not signed, so it is made anew from them. */
 function forged(changes: Readonly<Record<string, Uint8Array>>): Map<string, Uint8Array<ArrayBuffer>> {
   const files = new Map([...job.files, ...Object.entries(changes)]);
   return new Map([...files, [EXPORT_MANIFEST, exportManifest(job, files)]]) as Map<string, Uint8Array<ArrayBuffer>>;

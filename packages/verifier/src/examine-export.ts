@@ -41,7 +41,7 @@ import {
   verifyExport,
 } from './verify-export.ts';
 
-/** A check that passed or failed, or was not tried; `detail` then says why not. */
+/** A check that passed, failed or was not tried. If it was not tried, `detail` says why. */
 export interface ExaminedCheck {
   readonly name: string;
   readonly state: 'passed' | 'failed' | 'not_tried';
@@ -72,7 +72,7 @@ export interface Examination {
   readonly verdict: ExaminationVerdict;
   /** Whether each file is as the manifest lists it; empty without a manifest. */
   readonly files: readonly ExaminedCheck[];
-  /** The steps of the attestation, in their order. */
+  /** The checks of the attestation, in their order. */
   readonly attestation: readonly ExaminedCheck[];
   /** The comparison of the history with the receipt, and of the result with both. */
   readonly record: readonly ExaminedCheck[];
@@ -81,7 +81,7 @@ export interface Examination {
   /** The place of the signed statement in the log; `checks` is empty if there is nothing to check. */
   readonly log: { readonly word: string; readonly checks: readonly ExaminedCheck[] };
   readonly events: readonly JobEvent[];
-  /** The index of the first event that does not follow from those before; null if all do. */
+  /** The index of the first event that does not follow from the events before it; null if all do. */
   readonly brokenAt: number | null;
   /** The receipt; null if none could be read. */
   readonly receipt: StoredReceipt | null;
@@ -95,7 +95,7 @@ export interface Examination {
   readonly result: Readonly<Record<string, unknown>> | null;
 }
 
-/** Whether this platform checks Ed25519 signatures. A browser does not, if the page came from another host without TLS. */
+/** Whether this platform checks Ed25519 signatures. A browser does not if the page came from another host without TLS. */
 export async function canVerifySignatures(): Promise<boolean> {
   try {
     const point = Uint8Array.of(0x58, ...Array<number>(31).fill(0x66));
@@ -142,7 +142,7 @@ export async function examineExport(files: ExportFiles, options: ExaminationOpti
 
 const EMPTY_MANIFEST = { tenant: '', job_id: '', files: [] } as unknown as ExportManifest;
 
-/** The manifest of an export; null if none can be read, and `listingChecks` says why. */
+/** The manifest of an export; null if none can be read. `listingChecks` then says why. */
 function manifestOf(files: ExportFiles): ExportManifest | null {
   const bytes = wholeFile(files, EXPORT_MANIFEST);
   const result = bytes === undefined ? null : readExportManifest(bytes);
@@ -179,7 +179,7 @@ interface Trusted {
   readonly isPinned: boolean;
 }
 
-/** The steps of the attestation under the pinned keys, or under the key of the export if none is pinned. */
+/** Checks the attestation under the pinned keys, or under the key in the export if none is pinned. */
 async function attestationOf(
   files: ExportFiles,
   options: ExaminationOptions,
@@ -257,7 +257,7 @@ async function otherSigner(files: ExportFiles, detail: string): Promise<string> 
   return `${detail}, nor under the key in the export: ${EXPORT_FILES.envelope} was changed`;
 }
 
-/** The receipt from its file or from the envelope, before anything is known about it. */
+/** The receipt from its file or from the envelope. Nothing has verified it yet. */
 function unsignedReceipt(files: ExportFiles): StoredReceipt | null {
   const envelope = wholeFile(files, EXPORT_FILES.envelope);
   const stated = envelope === undefined ? undefined : statedPredicate(envelope)?.['receipt'];
@@ -293,7 +293,7 @@ async function reportOf(files: ExportFiles, options: ExaminationOptions, publicK
 
 interface Grounds {
   readonly all: readonly ExaminedCheck[];
-  /** The report; null without a manifest, if a check failed, or if no signature could be checked. */
+  /** The report; null if there is no manifest, a check failed, or no signature could be checked. */
   readonly report: Report | null;
   readonly isSigned: boolean;
   readonly options: ExaminationOptions;
@@ -308,7 +308,7 @@ function verdictOf({ all, report, isSigned, options }: Grounds): ExaminationVerd
   return options.publicKeys.length === 0 ? 'whole' : 'refused';
 }
 
-/** The index of the first broken event. Only the text of a check of `checkRecord` states the number of that event. */
+/** The index of the first broken event. Its number is stated only in the text of a check made by `checkRecord`. */
 function brokenEvent(record: readonly ExaminedCheck[]): number | null {
   const chain = record.find(({ name, state }) => name === 'chain' && state === 'failed');
   const [, seq] = /^event (\d+):/.exec(chain?.detail ?? '') ?? [];

@@ -15,7 +15,7 @@ export const EXIT = {
   record: 6,
   /** The input has a form that no export has: foreign, special or too large files, or no manifest. Nothing was verified. */
   notAnExport: 7,
-  /** A problem of the verifier itself. */
+  /** A fault in the verifier itself. */
   internal: 70,
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

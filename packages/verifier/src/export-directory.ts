@@ -1,6 +1,6 @@
 /**
- * Reads an exported job from an untrusted directory: only plain files with the names and sizes of an export, never
- * through a link, each opened once. docs/VERIFYING.md, the export directory.
+ * Reads an exported job from an untrusted directory: only plain files with the names and sizes of an export. Each is opened once,
+ * and no link is followed. docs/VERIFYING.md, the export directory.
  */
 import { closeSync, constants, type Dirent, fstatSync, opendirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,15 +15,15 @@ import { type ExportedJob, type ExportFiles, type ExportProblem, notAnExport, pa
 import { piecesOf } from './read-file.ts';
 import { UsageError } from './usage-error.ts';
 
-/** The most entries that are read: enough for each file and every directory above it, since paths of exports are not deep. */
+/** The most entries that are read. Paths in an export are not deep, so this covers every file and all its directories. */
 const entriesMax = 16 * exportFilesMax;
 
-/** Reads a directory that holds exactly what its manifest lists. A directory that cannot be read is a `UsageError`. */
+/** Reads a directory that holds exactly what its manifest lists. A directory that cannot be read causes a `UsageError`. */
 export function readExportDirectory(directory: string): ExportedJob | ExportProblem {
   return parseExport(readExportFiles(directory));
 }
 
-/** Reads the files of an export, which nothing has checked yet. A directory that cannot be read is a `UsageError`. */
+/** Reads the files of an export without checking them. A directory that cannot be read causes a `UsageError`. */
 export function readExportFiles(directory: string): ExportFiles | ExportProblem {
   try {
     return readTree(directory);
@@ -32,7 +32,7 @@ export function readExportFiles(directory: string): ExportFiles | ExportProblem 
   }
 }
 
-/** The error for a path that cannot be read as a directory: it may be the archive or the page that an export came in. */
+/** The error for a path that is no readable directory. It may be the archive or the page in which an export came. */
 export function unreadable(directory: string, error: unknown): UsageError {
   const { code, message } = error as NodeJS.ErrnoException;
   const why =
@@ -42,7 +42,7 @@ export function unreadable(directory: string, error: unknown): UsageError {
 
 type Content = Uint8Array<ArrayBuffer> | FileDigest;
 
-/** Every file of the directory, by its relative path. */
+/** Every file in the directory, keyed by its relative path. */
 function readTree(directory: string): ExportFiles | ExportProblem {
   const files = new Map<string, Content>();
   const bounds = new ExportBounds();
@@ -85,7 +85,7 @@ interface Place {
   readonly bounds: ExportBounds;
 }
 
-/** A file as the export has it, or the fault of the file. The file is read to the size that it had when it was opened. */
+/** A file's content, or what is wrong with the file. It is read up to the size that it had when it was opened. */
 function readPlainFile(file: string, { path, bounds }: Place): Content | string {
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {

@@ -11,8 +11,8 @@ import {
 import { EXIT } from './exit-code.ts';
 
 /**
- * The files of an export by their path. Evidence has its bytes. Every other file has its bytes, or only its size and digest:
- * nothing else of such a file is checked.
+ * The files of an export, keyed by path. Files of evidence have their bytes. Any other file has its bytes or only its size and
+ * digest: nothing else about it is checked.
  */
 export type ExportFiles = ReadonlyMap<string, Uint8Array<ArrayBuffer> | FileDigest>;
 
@@ -28,7 +28,7 @@ export interface ExportProblem {
   readonly exitCode: typeof EXIT.notAnExport | typeof EXIT.record;
 }
 
-/** The export in these files, one of which is the manifest; or why they are not an export. */
+/** The export in these files, or why they are not an export. One of the files is the manifest. */
 export function parseExport(given: ExportFiles | ExportProblem): ExportedJob | ExportProblem {
   if (isProblem(given)) return given;
   const files = new Map(given);
@@ -58,7 +58,7 @@ export function ownBytes(files: ReadonlyMap<string, ExportContent>): ExportFiles
   );
 }
 
-/** The problem of a file or a directory that no export has. */
+/** The problem with a file or a directory that no export has. */
 export function notAnExport(problem: string): ExportProblem {
   return { problem, exitCode: EXIT.notAnExport };
 }

@@ -32,7 +32,7 @@ const contentOf = (number: number) => `made by ${number}`;
 const key = scratch.write('key.pem', attestedJob().key.publicKeyPem);
 let made = 0;
 
-/** A job that was given the outputs of these jobs, each of which left `output/made`. */
+/** A job whose inputs are the files `output/made` of these other jobs. */
 function jobOn(number: number, others: readonly number[], options: JobOptions = {}): AttestedJob {
   const paths = others.map((other) => `input/${other}`);
   return attestedJob({
@@ -205,8 +205,8 @@ test(`service-verify graph finds the change in random graphs of 50 jobs (PROPERT
     const files = new Map([...victim.files, [path, content]]);
     const others = whole.filter((job) => job !== victim);
     const changed = graph(others);
-    // Whoever changes a file can list it anew. White space in the key and the envelope's `keyid` do not count as
-    // changes: no verifier trusts them.
+    // Whoever changes a file can also list it anew. A change of white space in the key, or of the envelope's `keyid`, does not
+    // count: no verifier trusts them.
     const isListed = path === EXPORT_FILES.publicKey || isOfKeyid(content, position) || below(2) === 0;
     const relisted = path === EXPORT_MANIFEST ? content : exportManifest(victim, isListed ? victim.files : files);
     for (const [name, bytes] of [...files, [EXPORT_MANIFEST, relisted] as const])

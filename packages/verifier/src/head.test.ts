@@ -28,14 +28,14 @@ async function compare([one, other]: readonly [string, string], ...proofs: reado
 }
 
 describe('service-verify head compares two signed heads, and says that', () => {
-  test('they are the same, whatever the kinds of their files', async () => {
+  test('they are the same, whatever kind of file each is in', async () => {
     const same = { exitCode: 0, said: 'SAME: 40 statements' };
     expect(await compare([log.checkpoint(), log.checkpoint()])).toEqual(same);
     expect(await compare([log.checkpoint(), log.proof(3)])).toEqual(same);
     expect(await compare([log.consistency(20), log.checkpoint()])).toEqual(same);
   });
 
-  test('one grew from the other, given in either order, if a proof shows it', async () => {
+  test('one grew from the other if a proof shows this, whichever is given first', async () => {
     const [old, now] = [log.checkpoint(20), log.checkpoint()];
     const grown = { exitCode: 0, said: 'GROWN: the tree of the second begins with that of the first' };
     expect(await compare([old, now], log.consistency(20))).toEqual(grown);

@@ -39,7 +39,7 @@ export function joinHistories(parts: readonly History[]): History {
   return { events: parts.flatMap(({ events }) => events), end: parts.at(-1)?.end ?? 'unknown' };
 }
 
-/** Reads an export with one event a line. The last line may lack its newline; no line may be empty. */
+/** Reads an export with one event per line. The last line may lack its newline; no line may be empty. */
 export function parseLines(bytes: Uint8Array): History | HistoryProblem {
   const events: JobEvent[] = [];
   for (let start = 0, line = 1; start < bytes.length; line++) {
@@ -71,7 +71,7 @@ function parsePage(bytes: Uint8Array): History | HistoryProblem {
   return { events: page, end: 'more' };
 }
 
-/** Index of the line feed at or after `start`, or of the end. */
+/** The index of the first line feed at or after `start`, or the length if there is none. */
 function lineEnd(bytes: Uint8Array, start: number): number {
   const end = bytes.indexOf(LINE_FEED, start);
   return end < 0 ? bytes.length : end;

@@ -1,4 +1,4 @@
-/** The comparison of the two ends of an edge between jobs whose programs talked. `test/contract` tries whole exports. */
+/** Compares the two ends of an edge between jobs whose programs talked. `test/contract` tries whole exports. */
 import { sha256Hex } from '@vouchbox/evidence';
 import { describe, expect, test } from 'vitest';
 import { compareInteraction, type InteractionEnd } from './interaction-edge.ts';

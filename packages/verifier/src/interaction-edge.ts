@@ -1,6 +1,6 @@
 /**
- * The edge between two jobs whose programs talked: the input of one is the beginning of the other's output. Both receipts state
- * their end of the edge. Uses nothing that only Node has.
+ * The edge between two jobs whose programs talked: one program's input is the beginning of the other's output. Each receipt
+ * states its own end of the edge. Uses nothing that only Node has.
  */
 import {
   EXPORT_FILES,
@@ -23,7 +23,7 @@ export interface StatedInteraction {
 
 const OUTPUT = 'stdout';
 
-/** The interaction that a receipt states; null if its program talked to no other, or the statement is malformed. */
+/** The interaction that a receipt states; null if the program talked to no other, or if the statement is malformed. */
 export function interactionOf(receipt: StoredReceipt | null): StatedInteraction | null {
   const said = receipt?.['interaction'];
   if (!isJsonObject(said)) return null;
@@ -39,7 +39,7 @@ export function interactionInput({ peer }: StatedInteraction): GraphInput {
   return { path: STDIN, from: { job_id: peer, path: OUTPUT } };
 }
 
-/** Whether the other program of a pair wrote the input. If the input is a file of a job, that file is under `output/`. */
+/** Whether the other program of a pair wrote the input. If the input is a job's file, that file is under `output/`. */
 export function isInteraction({ path, from }: GraphInput): boolean {
   return path === STDIN && from.path === OUTPUT;
 }
@@ -57,8 +57,8 @@ export interface InteractionEnd {
 }
 
 /**
- * Compares a job's input with the output of the other job. `readOther` reads the other's export: the digest of the beginning is
- * computed again from the recorded output, if the record has all of those bytes.
+ * Compares a job's input with the other job's output. `readOther` reads the other job's export. If its record has all bytes of
+ * the output, the digest of the beginning is computed again from that record.
  */
 export async function compareInteraction(
   one: InteractionEnd,
@@ -80,7 +80,7 @@ export async function compareInteraction(
   return wrong(`${given.sha256} was given, and ${other.job_id} wrote ${digest}`);
 }
 
-/** The executor's counts of the standard output. */
+/** The size and the digest of the standard output, as the executor counted it. */
 function writtenBy(receipt: StoredReceipt | null): StatedInteraction['given'] {
   const output = receipt?.['executor_output'];
   const stdout = isJsonObject(output) ? output['stdout'] : null;
@@ -101,7 +101,7 @@ function beginningOf(
   return sha256Hex(recorded) === wrote.sha256 ? sha256Hex(recorded.subarray(0, bytes)) : null;
 }
 
-/** The text of standard output in events that were checked before. */
+/** The text of standard output in events that were already checked. */
 function stdoutIn(events: Uint8Array<ArrayBuffer>): string {
   let text = '';
   for (const line of new TextDecoder().decode(events).split('\n')) {

@@ -1,4 +1,4 @@
-/** The commands about the log that need no result: they make roots for other tools or compare people's files. */
+/** Commands about the log that need no single result: they make roots for other tools, or compare files that people hold. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { type AgreeOptions, compareDirectories } from './agree-directories.ts';
 import { collect, type OutputOptions, once, type Stage, tell, tellMade, withKeys, withTrust } from './command-line.ts';

@@ -1,4 +1,4 @@
-/** The command line's values about the log: pinned keys, proofs and the remembered head, read from files. */
+/** Reads the files about the log that the command line names: pinned keys, proofs and the remembered head. */
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { type LogKeys, logProofBytesMax, type NoteKey, noteBytesMax, parseNoteKey } from '@vouchbox/evidence';
 import { parseDuration } from './duration.ts';
@@ -6,7 +6,7 @@ import type { LogExpectation } from './log-standing.ts';
 import { readWhole } from './read-file.ts';
 import { UsageError } from './usage-error.ts';
 
-/** The paths of the files about the log, and what is accepted of them. */
+/** The paths of the files about the log, and what the reader accepts from the log. */
 export interface LogOptions {
   readonly logKey?: string;
   readonly witness?: readonly string[];
@@ -17,7 +17,7 @@ export interface LogOptions {
   readonly logDelay?: string;
 }
 
-/** Reads the files. A file that cannot be read, or is not a key, is a `UsageError`. */
+/** Reads the files. A file that cannot be read, or is not a key, causes a `UsageError`. */
 export function readLog({ logKey, witness = [], logState, logConsistency = [], ...more }: LogOptions): LogExpectation {
   const { afterHead = [], logDelay, acceptReopened = false } = more;
   const given = [logState, ...logConsistency, ...witness, ...afterHead].some((path) => path !== undefined);
@@ -34,7 +34,7 @@ export function readLog({ logKey, witness = [], logState, logConsistency = [], .
   };
 }
 
-/** Reads a proof. A proof that is too large is a `UsageError`. */
+/** Reads a proof. A proof that is too large causes a `UsageError`. */
 export function readLogProof(path: string | undefined): Uint8Array | null {
   return path === undefined ? null : readLogFile(path);
 }
@@ -63,7 +63,7 @@ function rememberedHead(path: string): string | null {
   return existsSync(path) ? new TextDecoder().decode(readWhole(path, noteBytesMax)) : null;
 }
 
-/** Replaces the remembered head by another. After a crash, the file has one of the two heads. */
+/** Replaces the remembered head. After a crash, the file has either the old head or the new one. */
 export function rememberHead(path: string | undefined, head: string | null): void {
   if (path === undefined || head === null) return;
   const fresh = `${path}.new`;

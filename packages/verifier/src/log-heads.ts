@@ -1,4 +1,4 @@
-/** Whether two signed heads are of one log that only grew. Uses nothing that only Node has. */
+/** Decides whether two signed heads come from one log that only grew. Uses nothing that only Node has. */
 import {
   type Checkpoint,
   type CheckpointResult,
@@ -12,7 +12,7 @@ import {
   parseLogProof,
 } from '@vouchbox/evidence';
 
-/** The head in a checkpoint or in a proof, or why it has no head that the log signed. */
+/** The head in a checkpoint or a proof, or why there is no head that the log signed. */
 export async function signedHead(bytes: Uint8Array, log: NoteKey): Promise<Checkpoint | string> {
   const result = headIn(bytes);
   if (result.kind === 'refused') return `it has no head: ${result.reason}`;
@@ -27,7 +27,7 @@ function headIn(bytes: Uint8Array): CheckpointResult {
   return parseCheckpoint(new TextDecoder().decode(bytes));
 }
 
-/** Reads proofs of consistency, whose heads the log must have signed. */
+/** Reads proofs of consistency. The log must have signed the heads in them. */
 export async function signedProofs(
   files: readonly Uint8Array[],
   log: NoteKey,
@@ -51,7 +51,7 @@ export type HeadRelation =
   | { readonly kind: 'one_log'; readonly newest: Checkpoint }
   | { readonly kind: 'forked' | 'changed' | 'not_shown'; readonly problem: string };
 
-/** The relation of two heads. The log has signed all heads, including those of the proofs. */
+/** The relation between two heads. The log has signed both, and also the heads in the proofs. */
 export function relationOf(
   [one, other]: readonly [Checkpoint, Checkpoint],
   proofs: readonly Consistency[],

@@ -1,4 +1,4 @@
-/** What `service-verify` says of the log, beside every result that it checks. */
+/** What `service-verify` says about the log beside every result that it checks. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EXPORT_MANIFEST, EXPORT_OPTIONAL_FILES, exportManifest } from '@vouchbox/evidence';
@@ -68,7 +68,7 @@ describe("the log's verdict on an export", () => {
       'WITNESSED by witness.example at 2027-01-15T08:00:00Z',
     ],
     [
-      'with a proof that a witness cosigned whose key is not pinned',
+      'with a proof cosigned by a witness whose key is not pinned',
       log.proof(index, { cosignatures: [cosignature] }),
       ['--log-key', logKey],
       'UNWITNESSED: its operator could show others another log',
@@ -128,7 +128,7 @@ describe('a requirement on the log', () => {
     expect(await verify(proof, ...pinned, '--require', requirement)).toMatchObject({ exitCode });
   });
 
-  test('is not met by a proof that was not checked for lack of a pinned log key', async () => {
+  test('is not met by a proof that was left unchecked because no log key is pinned', async () => {
     expect(await verify(witnessed, '--require', 'logged')).toMatchObject({ exitCode: 5 });
   });
 });
@@ -144,7 +144,7 @@ describe('a remembered head', () => {
     expect(readFileSync(state, 'utf8')).toBe(log.checkpoint());
   });
 
-  test('is replaced as the log grows, with a proof that the log only grew', async () => {
+  test('is replaced as the log grows if a proof shows that the log only grew', async () => {
     const state = stateOf(log.checkpoint());
     const proof = file(grown.consistency(log.size));
     const words = [...pinned, '--log-state', state];
@@ -186,7 +186,7 @@ describe('a remembered head', () => {
 
 describe('the delay between the end of a job and its place in the log', () => {
   const end = Date.parse(job.receipt.finished_at) / 1000;
-  /** A head that the witness saw so many seconds after the end of the job. */
+  /** A head that the witness saw this many seconds after the end of the job. */
   const seen = (seconds: number, size = index) =>
     log.checkpoint(size, testCosignature(witness, log.headText(size), end + seconds));
   const late = expect.stringContaining('log_time: BACKDATED OR LATE: it says that its job ended at') as string;

@@ -24,7 +24,7 @@ import { type Check, failed, passed } from './report.ts';
 export interface LogExpectation {
   /** Null if no key of the log is pinned: then a proof is not checked. */
   readonly keys: LogKeys | null;
-  /** The largest head that was seen and remembered before; null for the first time. */
+  /** The largest head seen so far, as the reader remembered it; null the first time. */
   readonly remembered?: string | null;
   /** Proofs that one head's tree begins with another's. */
   readonly consistency?: readonly Uint8Array[];
@@ -51,7 +51,7 @@ const NOT_LOGGED = 'NOT LOGGED';
 export const notLogged: LogStanding = { word: NOT_LOGGED, isLogged: false, witnessed: [], checks: [], head: null };
 
 /**
- * Checks the proof that the log has a statement whose signature was verified; `proof` is null if there is none. Every failed
+ * Checks the proof that the log has this statement, whose signature was verified. `proof` is null if there is none. Every failed
  * check deserves an investigation.
  */
 export async function logStanding(
@@ -99,7 +99,7 @@ function wordOf(witnessed: readonly Witnessed[]): string {
   return `WITNESSED by ${witnessed.map(({ name, time }) => `${name} at ${timeText(time)}`).join(' and by ')}`;
 }
 
-/** Whether the origin is of the same host, and of a tree that was opened after the pinned one. */
+/** Whether the origin names the same host and a tree that was opened after the pinned one. */
 function isLaterTree({ name }: NoteKey, origin: string): boolean {
   const [own, other] = [logNameOf(name), logNameOf(origin)];
   return own !== null && own.host === other?.host && own.tree < other.tree;
@@ -121,7 +121,7 @@ function grownText(lost: EarlierHead | undefined): string {
 
 type Seen = Omit<LogExpectation, 'keys'>;
 
-/** The heads that were seen before, which the log must have signed; or what is wrong with one of these heads. */
+/** The heads that were seen before, or what is wrong with one of them. The log must have signed each head. */
 async function headsBefore(log: NoteKey, seen: Seen): Promise<EarlierHead[] | string> {
   const { remembered = null, after = [], acceptReopened = false } = seen;
   const heads: EarlierHead[] = [];
@@ -141,7 +141,7 @@ async function headsBefore(log: NoteKey, seen: Seen): Promise<EarlierHead[] | st
   return heads;
 }
 
-/** The log's key under the name of an earlier tree, if the head is of such a tree; else null. */
+/** The log's key under the name of an earlier tree, if the head is from such a tree; otherwise null. */
 function treeBefore(log: NoteKey, remembered: string): NoteKey | null {
   const parsed = parseCheckpoint(remembered);
   const origin = parsed.kind === 'checkpoint' ? parsed.checkpoint.origin : log.name;
@@ -149,7 +149,7 @@ function treeBefore(log: NoteKey, remembered: string): NoteKey | null {
   return key !== null && isLaterTree(key, log.name) ? key : null;
 }
 
-/** Checks that the head is of the log that was seen before. Returns the largest known head of that log, or what is wrong. */
+/** Checks that the head is from the log that was seen before. Returns the largest known head of that log, or what is wrong. */
 async function knownLog(
   found: Checkpoint,
   earlier: readonly EarlierHead[],

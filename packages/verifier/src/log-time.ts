@@ -1,6 +1,6 @@
 /**
  * Whether a statement reached the log soon after its job ended. The log signs no times, but a witness says when it saw a
- * head. A statement that this head lacks came later, whatever time it states itself. Uses nothing that only Node has.
+ * head. A statement that this head lacks came later, whatever time the statement gives. Uses nothing that only Node has.
  */
 import { type Checkpoint, cosignedAt, type NoteKey, type SignedStatement, type Witnessed } from '@vouchbox/evidence';
 import { type Check, checked, failed } from './report.ts';
@@ -22,7 +22,7 @@ export function timeText(seconds: number): string {
   return Number.isNaN(date.getTime()) ? `second ${seconds}` : date.toISOString().replace('.000Z', 'Z');
 }
 
-/** Compares the time when the job ended with the last time when a witness saw the log without the statement about the job. */
+/** Compares the time at which the job ended with the last time at which a witness saw the log without the job's statement. */
 export async function timeChecks(
   { statement, index }: { readonly statement: SignedStatement; readonly index: number },
   earlier: readonly EarlierHead[],

@@ -1,5 +1,5 @@
 /**
- * The verifier reads the files that it is given and contacts nobody: its sources are searched, and a run of it is traced.
+ * The verifier reads the files that it is given and contacts nobody. The tests search its sources and trace one run.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -49,8 +49,7 @@ const OWN = [root, '/usr/', '/lib', '/proc/', '/sys/', '/dev/', '/etc/ld.so', '/
 
 describe.runIf(canTrace)('the running verifier', () => {
   /**
-   * Runs the verifier, and returns its network calls and the files that it tried to open outside its own places, in
-   * order.
+   * Runs the verifier. Returns, in order, its network calls and the files outside its own places that it tried to open.
    */
   function watch(words: readonly string[]): { exitCode: number | null; network: string[]; opened: string[] } {
     const log = join(scratch.path, 'strace.log');

@@ -1,6 +1,6 @@
 /**
- * A policy, which compares the signed receipt with what a caller demands of the program, its outcome and the observed
- * protections: a good attestation alone is not yet a good result.
+ * A policy compares the signed receipt with what a caller demands of the program, its outcome and the observed protections. A
+ * good attestation alone is not yet a good result.
  */
 import type { ExecutionPredicate } from '@vouchbox/evidence';
 import { type Beside, nothingBeside } from './beside.ts';
@@ -23,7 +23,7 @@ export type Policy = (predicate: ExecutionPredicate, now: number, beside?: Besid
 /** How far ahead a signer's clock may be. */
 const CLOCK_SKEW_MILLISECONDS = 30_000;
 
-/** Reads a policy; null if nothing is demanded. A malformed one is a `UsageError`. */
+/** Reads a policy; null if nothing is demanded. A malformed one causes a `UsageError`. */
 export function parsePolicy({ require, codeSha256, maxAge }: PolicyOptions): Policy | null {
   const requirements = require.map(parseRequirement);
   if (codeSha256 !== undefined) requirements.push(codeRequirement(codeSha256));
@@ -51,7 +51,7 @@ function codeRequirement(wanted: string): Requirement {
   };
 }
 
-/** Compares the age of a result with the greatest allowed age; `finishedAt` is a time of the signer's clock. */
+/** Compares the age of a result with the greatest allowed age; `finishedAt` is a time on the signer's clock. */
 function ageCheck(finishedAt: string, { ageMax, now }: { readonly ageMax: number; readonly now: number }): Check {
   const age = now - millisecondsOf(finishedAt);
   return checked('max_age', ageProblem(age, ageMax), `it finished ${secondsOf(age)} s ago`);

@@ -1,8 +1,8 @@
 /**
- * Whether a promise was kept: a pinned key signed it, and in time the log had the result, or a statement which says
- * that the job waits. No file can show that something is missing. So a promise counts as broken if the files have no
- * proof, but a head that a witness saw after the promised time. Whoever has the proof can still show otherwise. Works
- * on bytes that were read before, and uses nothing that only Node has. docs/VERIFYING.md, promises.
+ * Decides whether a promise was kept: a pinned key signed it, and in time the log had the result or a statement that the job
+ * waits. No file can show that something is missing. So a promise counts as broken if no proof is given and a witness saw a given
+ * head after the promised time. Whoever has the proof can still show otherwise. Works on bytes that were already read, and uses
+ * nothing that only Node has. docs/VERIFYING.md, promises.
  */
 import {
   canonicalJson,
@@ -40,7 +40,7 @@ export interface PromiseEvidence {
   /** The signed envelope of the result; null if there is none. */
   readonly result: Uint8Array<ArrayBuffer> | null;
   readonly logProof: Uint8Array | null;
-  /** Statements which say that the job waits, each with its proof. */
+  /** Statements that the job waits, each with its proof. */
   readonly pending: readonly { readonly envelope: Uint8Array<ArrayBuffer>; readonly proof: Uint8Array | null }[];
   /** Signed heads of the log, or proofs that have one. */
   readonly heads: readonly Uint8Array[];
@@ -56,7 +56,7 @@ export interface PromiseStanding {
   readonly facts: Facts;
 }
 
-/** An error by which a check ends all checks. It never leaves this file. */
+/** A check throws this error to end all checks. It never leaves this file. */
 class Refusal extends Error {
   readonly check: string;
   readonly exitCode: ExitCode;
@@ -173,7 +173,7 @@ function lateAt(index: number, answerBy: string, { size, time }: WitnessedHead):
   return { word: 'LATE', detail };
 }
 
-/** How many statements the log had when a witness saw its head, and that time in seconds since the epoch. */
+/** How many statements the log had when a witness saw its head, and when that was in seconds since the epoch. */
 interface WitnessedHead {
   readonly size: number;
   readonly time: number;
@@ -203,7 +203,7 @@ interface Proven {
   readonly answerBy: string;
 }
 
-/** The statements in the log that say that the job waits, in their order. */
+/** The log's statements that the job waits, in their order. */
 async function provenPending(asked: Asked, log: LogKeys, pass: Pass): Promise<readonly Proven[]> {
   const promiseSha256 = sha256Hex(asked.promise);
   const proven: (Proven & Pick<PendingPredicate, 'statedAt'>)[] = [];
@@ -245,7 +245,7 @@ async function provenResult(asked: Asked, log: LogKeys, pass: Pass): Promise<num
 /** Checks that a receipt belongs to the promised submission. @throws Refusal if it belongs to another submission */
 function submissionOf(receipt: Receipt, { submission }: PromisePredicate): string {
   const promised = Object.entries(submission);
-  // A receipt that was made by recovery has only the outcome. It is signed, so it is an answer.
+  // A receipt made by a recovery has only the outcome. It is signed, so it counts as an answer.
   const isOfRecovery = promised.every(([name]) => !Object.hasOwn(receipt, name));
   if (isOfRecovery && receipt['terminal_reason'] === 'server_restarted')
     return 'the job ran when the service stopped: its receipt says nothing of the submission';

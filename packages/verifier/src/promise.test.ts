@@ -1,4 +1,4 @@
-/** What `service-verify promise` says of a promise: kept, late, broken, pending or open, and what it refuses. */
+/** What `service-verify promise` says about a promise: kept, late, broken, pending or open, and what it refuses. */
 import { sign } from 'node:crypto';
 import {
   decodeEnvelope,
@@ -60,7 +60,7 @@ const waits = (changes: Partial<PendingPredicate> = {}) => {
   return signStatement(pendingStatement(all), signerOf(job.key)).envelope;
 };
 
-// The log has its opening, another statement, the one about the waiting job, more statements, and at last the result.
+// The log has, in order: its opening, another statement, the one about the waiting job, more statements and the result.
 log.append(new TextEncoder().encode('something else'));
 const early = log.size;
 const pendingAt = log.appendSigned(waits(), job.key.publicKeyPem);
@@ -104,7 +104,7 @@ const good = (word: string) => ({ exitCode: 0, word, failed: [] });
 describe('a promise', { tags: ['Promise-7'] }, () => {
   test.each([
     ['is open without the key of the log', [], good('OPEN')],
-    ['is open without anything of the log', pinned, good('OPEN')],
+    ['is open without anything from the log', pinned, good('OPEN')],
     ['is kept with a result in the log', [...pinned, ...result, ...proof], good('KEPT')],
     [
       'is open with a result that is not proved, and an early head',
@@ -134,7 +134,7 @@ describe('a promise', { tags: ['Promise-7'] }, () => {
     ],
     ['waits if the log states that the job waits', [...pinned, ...pending], good('PENDING')],
     [
-      'waits if the log stated in time that the job waits',
+      'is pending if the log stated in time that the job waits',
       [...pinned, ...pending, '--head', head(later, seconds(ANSWER_BY))],
       good('PENDING'),
     ],

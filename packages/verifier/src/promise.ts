@@ -1,4 +1,4 @@
-/** `service-verify promise`: checks in files whether the holder of a pinned key made a promise, and kept it. */
+/** `service-verify promise`: checks from files whether the holder of a pinned key made a promise and kept it. */
 import { logProofBytesMax, parseStrictJson } from '@vouchbox/evidence';
 import { envelopeBytesMax } from '@vouchbox/protocol/vocabulary';
 import { EXIT } from './exit-code.ts';
@@ -22,7 +22,7 @@ export interface PromiseOptions extends TrustOptions {
   readonly require?: readonly string[];
 }
 
-/** More bytes than an answer of the service can have: it has at most fifty statements, each with its proof. */
+/** More bytes than the service's answer can have: an answer has at most fifty statements, each with its proof. */
 const pendingBytesMax = 64 * logProofBytesMax;
 
 const NOTICE =

@@ -9,7 +9,7 @@ import { UsageError } from './usage-error.ts';
 
 const CHUNK_BYTES = 64 * 1024;
 
-/** The bytes of a file, or null if it has more than `bytesMax`. A file that cannot be read is a `UsageError`. */
+/** The bytes of a file, or null if it has more than `bytesMax`. A file that cannot be read causes a `UsageError`. */
 export function readBounded(path: string, bytesMax: number): Uint8Array<ArrayBuffer> | null {
   try {
     const descriptor = openSync(path, 'r');
@@ -23,7 +23,7 @@ export function readBounded(path: string, bytesMax: number): Uint8Array<ArrayBuf
   }
 }
 
-/** The bytes of a file. A file that has more than `bytesMax`, or that cannot be read, is a `UsageError`. */
+/** The bytes of a file. A file that has more than `bytesMax`, or that cannot be read, causes a `UsageError`. */
 export function readWhole(path: string, bytesMax: number): Uint8Array<ArrayBuffer> {
   const bytes = readBounded(path, bytesMax);
   if (bytes === null) throw new UsageError(`${path} is larger than ${sizeText(bytesMax)}`);

@@ -1,5 +1,5 @@
 /**
- * One requirement of a signed result, such as `isolation>=gvisor-application-kernel`: what may be required, how it is
+ * One requirement on a signed result, such as `isolation>=gvisor-application-kernel`: what may be required, how it is
  * written, and whether a receipt meets it. A value that was not observed meets no requirement.
  */
 import type { ExecutionPredicate } from '@vouchbox/evidence';
@@ -22,7 +22,7 @@ import { UsageError } from './usage-error.ts';
 export interface Requirement {
   /** The requirement as it was written. */
   readonly text: string;
-  /** The value that the evidence has for the requirement, and whether that value is enough. */
+  /** Finds the value that the evidence has for the requirement, and whether that value is enough. */
   readonly judge: (predicate: ExecutionPredicate, beside: Beside) => Judgement;
 }
 
@@ -40,12 +40,12 @@ interface Subject {
   readonly operators: readonly Operator[];
   /** The wanted value; null for a text that names no possible value. */
   readonly parse: (text: string) => unknown;
-  /** The observed value: from the predicate if that repeats it, otherwise from the signed receipt, the log or its canary. */
+  /** The observed value. It comes from the predicate if that repeats it, otherwise from the receipt, the log or the canary. */
   readonly observe: (predicate: ExecutionPredicate, beside: Beside) => unknown;
   readonly isMet: (found: unknown, wanted: unknown, operator: Operator) => boolean;
 }
 
-/** Reads a requirement. A requirement that names an unknown property, or that could never be met, is a `UsageError`. */
+/** Reads a requirement. A requirement that names an unknown property, or that could never be met, causes a `UsageError`. */
 export function parseRequirement(text: string): Requirement {
   const { name, operator, wanted } = PART.exec(text === 'logged' ? 'logged=true' : text)?.groups ?? {};
   const subject = SUBJECTS.get(name ?? '');
@@ -167,7 +167,7 @@ const witnesses: Subject = {
   isMet: (found, least) => (found as number) >= (least as number),
 };
 
-/** The time from the end of the canary to the end of the job. Only a canary whose cell refused every attempt has an age. */
+/** The time from the end of the canary to the end of the job. A canary has an age only if its cell refused every attempt. */
 const canaryAge: Subject = {
   form: '<=DURATION',
   operators: ['<='],

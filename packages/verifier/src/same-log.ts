@@ -1,8 +1,8 @@
-/** Whether a promise is of the log whose key the reader pinned. */
+/** Decides whether a promise is about the log whose key the reader pinned. */
 import { logNameOf, type NoteKey, noteKeyText, type PromisePredicate, treeKeyOf } from '@vouchbox/evidence';
 
 /**
- * Whether origin and key are those that the promise names: a log under the same name with another key is another log. A log that
+ * Whether origin and key are those that the promise names. A log with the same name and another key is another log. A log that
  * was opened again still owes what its earlier trees promised.
  */
 export function isSameLog(

@@ -1,6 +1,6 @@
 /**
- * `service-verify same`: two signed results that should be the same. The log does not show that a job was given two results,
- * because its leaves are hashes. Two holders see that when they compare their results.
+ * `service-verify same`: compares two signed results that should be the same. If a job was given two results, the log does not
+ * show it, because its leaves are hashes. Two holders see it when they compare their results.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { failed, passed, type Report, refusal } from './report.ts';
 import { type StatedResult, signedStatement, statedResult } from './signed-statement.ts';
 import { readPublicKey, type TrustOptions } from './verify.ts';
 
-/** Compares two envelopes, given by their paths or by directories of exported jobs, of which only the envelope counts. */
+/** Compares two envelopes. Each path names an envelope, or an exported job's directory, in which only the envelope counts. */
 export async function compareResults(
   paths: readonly [string, string],
   { publicKey }: Pick<TrustOptions, 'publicKey'>,
@@ -63,7 +63,7 @@ function differing(one: Signed, other: Signed): readonly string[] {
   return [...(one.resultSha256 === other.resultSha256 ? [] : ['the result']), ...members];
 }
 
-/** The path of an envelope. If the path cannot be read, the later reader of the file says why. */
+/** The path of an envelope. If it cannot be read, the code that later reads the file says why. */
 function envelopeAt(path: string): string {
   try {
     return statSync(path).isDirectory() ? join(path, EXPORT_FILES.envelope) : path;

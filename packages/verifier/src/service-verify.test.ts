@@ -44,7 +44,7 @@ describe('service-verify verify (Spec § Authentication 10)', () => {
     expect(stdout).toContain('It does not show that the program succeeded');
   });
 
-  test('shows the same as one line of JSON', async () => {
+  test('shows the same report as one line of JSON', async () => {
     const { exitCode, stdout, stderr } = await verify({}, '--json');
     expect({ exitCode, stderr, lines: stdout.match(/\n/g)?.length }).toEqual({ exitCode: 0, stderr: '', lines: 1 });
     expect(JSON.parse(stdout)).toMatchObject({

@@ -34,7 +34,7 @@ export { readExportDirectory } from './export-directory.ts';
 export { readLog, readNoteKey, rememberHead } from './log-files.ts';
 export { readWhole } from './read-file.ts';
 
-/** Runs one command line, without the names of the program, and returns how it ends. Only a bug throws. */
+/** Runs one command line, given without the program's name, and returns how it ends. Only a bug throws. */
 export async function serviceVerify(words: readonly string[]): Promise<Ending> {
   const said = { stdout: '', stderr: '' };
   let ending: Ending | null = null;

@@ -1,4 +1,4 @@
-/** An envelope that was read by itself, without the result that it is about: who signed it, and what it states. */
+/** Reads an envelope by itself, without the result that it is about: who signed it, and what it states. */
 import {
   decodeEnvelope,
   decodeStatement,
@@ -36,7 +36,7 @@ export interface StatedResult {
   readonly resultSha256: string;
 }
 
-/** What the envelope states of a job's result, or why the envelope is no statement of a result. */
+/** What the envelope states about a job's result, or why it is no statement about one. */
 export function statedResult({ envelope }: SignedStatement): StatedResult | string {
   if (envelope.payloadType !== STATEMENT_MEDIA_TYPE) return `the payload type is not ${STATEMENT_MEDIA_TYPE}`;
   const decoded = decodeStatement(envelope.payload);
@@ -52,7 +52,7 @@ export function statedResult({ envelope }: SignedStatement): StatedResult | stri
   return { predicate: read.predicate, resultSha256 };
 }
 
-/** Milliseconds since the epoch of a time as the service writes it; NaN for any other text. */
+/** A time as the service writes it, in milliseconds since the epoch; NaN for any other text. */
 export function millisecondsOf(time: unknown): number {
   const isTime = typeof time === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(time);
   return isTime ? Date.parse(time) : Number.NaN;

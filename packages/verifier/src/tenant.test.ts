@@ -22,7 +22,7 @@ const jobs = [1, 2, 3, 4].map((number) => jobOf(number));
 const key = scratch.write('key.pem', (jobs[0] as AttestedJob).key.publicKeyPem);
 const directories = jobs.map(directoryOf);
 
-/** The file of a promise of the service for a job of the tenant. */
+/** A file with a promise that the service made for one of the tenant's jobs. */
 function promiseOf(
   changes: { readonly tenant?: string; readonly tenantJobNumber?: number | undefined },
   { key_id, privateKey } = (jobs[0] as AttestedJob).key,

@@ -1,7 +1,7 @@
 /**
- * `service-verify tenant`: checks each export of a tenant, and that their numbers are 1 to N without a gap. N is from
- * the tenant, from a promise that the tenant holds or from its own exports. A job that both the tenant and the operator
- * leave out is not noticed.
+ * `service-verify tenant`: checks each of a tenant's exports, and that the jobs have the numbers 1 to N without a gap. N comes
+ * from the tenant, from a promise that the tenant holds, or from the exports. A job that both the tenant and the operator leave
+ * out is not noticed.
  */
 import { envelopeBytesMax } from '@vouchbox/protocol/vocabulary';
 import { verifyDirectory } from './directory.ts';
@@ -13,12 +13,12 @@ import { UsageError } from './usage-error.ts';
 import { readPublicKey, type TrustOptions } from './verify.ts';
 
 export interface TenantOptions extends TrustOptions {
-  /** How many jobs the tenant has had at least: given as a number, by promises of its jobs, or both. */
+  /** The least number of jobs that the tenant has had: given as a number, by promises for its jobs, or both. */
   readonly jobs?: number;
   readonly promise?: readonly string[];
 }
 
-/** The facts of one export, once all of it was found good. */
+/** Facts from an export that was found good as a whole. */
 interface Counted {
   readonly directory: string;
   readonly job_id: string;
@@ -126,7 +126,7 @@ interface Gap {
   readonly last: number;
 }
 
-/** The missing numbers of 1 to `last`. */
+/** The numbers from 1 to `last` that are missing. */
 function gapsOf(numbers: readonly number[], last: number): readonly Gap[] {
   const present = [...new Set(numbers)].sort((low, high) => low - high);
   return [...present, last + 1].flatMap((number, at) => {

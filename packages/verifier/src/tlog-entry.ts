@@ -1,4 +1,4 @@
-/** The entry of the log as Sigstore's bundles carry it. docs/decisions/0064 says what the readers of bundles demand. */
+/** The log entry in the form that Sigstore's bundles carry. docs/decisions/0064 says what the readers of bundles demand. */
 import {
   encodeBase64,
   LOG_ENTRY_KIND,
@@ -21,7 +21,7 @@ export interface TlogEntry {
   readonly entry: object | null;
 }
 
-/** The entry of a statement whose signature was verified, once the proof is found to hold under the key of the log. */
+/** The log entry of a statement whose signature was verified. The proof must hold under the key of the log. */
 export async function tlogEntry(statement: SignedStatement, proof: Uint8Array, log: NoteKey): Promise<TlogEntry> {
   const parsed = parseLogProof(proof);
   if (parsed.kind === 'refused') return without('log_entry', `the proof is refused: ${parsed.reason}`);
@@ -54,8 +54,8 @@ function sigstoreProblem({ index, rekorHead }: LogProof, seconds: number): strin
 }
 
 /**
- * `integratedTime` is when the job ended, as its statement says: the log signs no time of its leaves. No verifier takes
- * this time as proven, because the log gives no promise with it. But some refuse an entry without a time.
+ * `integratedTime` is the end of the job that its statement gives, because the log signs no times for its leaves. No verifier
+ * takes this time as proven, because the log gives no promise with it. But some refuse an entry without a time.
  */
 function entryOf(
   statement: SignedStatement,

@@ -27,7 +27,7 @@ const CALLS = [
 ];
 
 let made = 0;
-/** What `service-verify directory` says of a job with these events and this statement about its tools. */
+/** What `service-verify directory` says about a job with these events and this statement about its tools. */
 async function verified(bodies: readonly EventBody[], tools: unknown, receipt: object = { tool_limits }) {
   const job = attestedJob({ bodies, receipt, ...(tools !== undefined && { also: { tools } }) });
   const key = scratch.write(`key-${++made}.pem`, job.key.publicKeyPem);
@@ -41,7 +41,7 @@ function evidenceOf(bodies: readonly EventBody[]) {
   return transcript.evidence();
 }
 
-describe('the calls of tools in an export', () => {
+describe('the tool calls in an export', () => {
   test('must follow from the events, and are printed without terminal sequences', {
     tags: ['Tools-13'],
   }, async () => {

@@ -1,6 +1,5 @@
 /**
- * The calls of tools in a history: whether the signed counts and digests follow from the events, and the calls themselves, for a
- * reader.
+ * Tool calls in a history: checks that the signed counts and digests follow from the events, and lists the calls for a reader.
  */
 import {
   canonicalJson,
@@ -17,7 +16,7 @@ import { type Check, checked, type Facts } from './report.ts';
 const listedMax = 100;
 const listedCharactersMax = 160;
 
-/** Checks the calls of tools. The statement is null if none is known to be signed. */
+/** Checks the tool calls. The statement is null if none is known to be signed. */
 export function toolChecks(
   events: readonly JobEvent[],
   receipt: StoredReceipt,
@@ -39,7 +38,7 @@ function unlike(stated: unknown, evidence: object): string | null {
   return canonicalJson(stated) === canonicalJson(evidence) ? null : 'the signed calls do not follow from the events';
 }
 
-/** The calls as facts, each named by the number of its event. Other checks compare calls with the chain and signed digests. */
+/** The calls as facts. Each is named by the number of its event. Other checks compare calls with the chain and signed digests. */
 export function callFacts(events: readonly JobEvent[]): Facts {
   const calls = callsIn(events);
   const listed = calls.slice(0, listedMax).map((call): [string, string] => [`call_${call.seq}`, callText(call)]);
@@ -53,7 +52,7 @@ export function callsIn(events: readonly JobEvent[]): readonly TranscriptCall[] 
   return transcript.calls;
 }
 
-/** A call in one line, safe on a terminal and cut. */
+/** A call in one line, cut to a length and safe to print on a terminal. */
 export function callText({ tool, arguments: given, outcome, principal }: TranscriptCall): string {
   const cut = (value: unknown) => printable(JSON.stringify(value), listedCharactersMax);
   const asked = `${printable(tool, 64)} ${cut(given)}`;

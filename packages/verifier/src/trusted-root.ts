@@ -1,5 +1,5 @@
 /**
- * `service-verify trusted-root`: the pinned keys of logs in the form in which Sigstore's tools take them. The root
+ * `service-verify trusted-root`: writes the pinned keys of logs in the form that Sigstore's tools take. The root
  * names no signer: those tools get the signer's key separately. docs/decisions/0064 says what the tools demand.
  */
 import { canonicalJson, encodeBase64, logNameOf, type NoteKey, rekorIdOf, spkiOf } from '@vouchbox/evidence';
@@ -17,13 +17,13 @@ export interface TrustedRootOptions {
 
 const NOTICE = 'The root names logs and no signer: its user must also pin the key of the signer.';
 
-/** Sigstore's tools demand a start of a key's validity, which no file has. It limits nothing: the log has no times. */
+/** Sigstore's tools demand a start of a key's validity. No file has one. This one limits nothing: the log has no times. */
 const SINCE_EVER = { start: '1970-01-01T00:00:00Z' };
 
 export function makeTrustedRoot({ logKey, output }: TrustedRootOptions): Made {
   const logs = logKey.map((path) => logIn(path));
   const checks = logs.map(({ key }) => passed('log', key.name));
-  // Trees of one log have one key, by which Sigstore's tools look the log up.
+  // All trees of one log have one key. Sigstore's tools look the log up by that key.
   const tlogs = new Map(logs.map((log) => [log.host + log.key.key.key_id, tlogOf(log)])).values();
   const root = {
     mediaType: 'application/vnd.dev.sigstore.trustedroot+json;version=0.1',

@@ -1,4 +1,4 @@
-/** The fault in the command line, in one line. */
+/** A fault in the command line, described in one line. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

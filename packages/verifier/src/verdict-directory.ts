@@ -1,6 +1,6 @@
 /**
- * `service-verify verdict`: checks a directory that `vouchbox grade --output` wrote: `verdict.json`, the export of the
- * judge in `judge/`, and those of all other jobs below `jobs/`.
+ * `service-verify verdict`: checks a directory that `vouchbox grade --output` wrote: `verdict.json`, the judge's export in
+ * `judge/`, and the exports of all other jobs below `jobs/`.
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';

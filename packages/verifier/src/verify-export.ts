@@ -47,7 +47,7 @@ export interface ExportReport extends Report {
   readonly log: LogStanding;
 }
 
-/** Verifies the attestation, then that everything else in the export was attested, then the policy. */
+/** Verifies the attestation, then checks that all else in the export was attested, then applies the policy. */
 export async function verifyExport(
   exported: ExportedJob | ExportProblem,
   { publicKeys, tenant, job, policy = null, log: expected = { keys: null }, ...given }: ExportExpectation,
@@ -87,7 +87,7 @@ function unlogged(report: Report): ExportReport {
   return { ...report, log: notLogged };
 }
 
-/** The calls of a job with tools. */
+/** The tool calls of a job that has tools. */
 function calledTools(exported: ExportedJob, { predicate }: Signed): Facts {
   if (predicate.also?.['tools'] === undefined) return {};
   const history = parseLines(bytesOf(exported, EXPORT_FILES.events));
@@ -113,7 +113,7 @@ export function manifestCheck({ manifest }: ExportedJob, { jobId, tenant }: Exec
   return checked('manifest', isOfJob ? null : 'it names another job or tenant than was signed', manifest.job_id);
 }
 
-/** Compares the enclosed key, which is not trusted, with the signer's: if they differ, the directory was made wrongly. */
+/** Compares the enclosed, untrusted key with the signer's. If they differ, the directory was made wrongly. */
 export function publicKeyCheck(pem: string, key_id: string): Check {
   const result = parsePublicKey(pem);
   const isSigner = result.kind === 'key' && result.key.key_id === key_id;
@@ -145,7 +145,7 @@ export function historyChecks(
   return [...checks, resultCheck(artifact, { events, receipt }), ...toolChecks(events, receipt, statement)];
 }
 
-/** Whether the receipt covers the files of the program: its source, its input and its output, by path. */
+/** Checks that the receipt covers each of the program's files: its source, its input and its output. */
 export function programChecks(files: ExportFiles, receipt: StoredReceipt): Check[] {
   return Array.from(files)
     .sort(([one], [other]) => (one < other ? -1 : 1))

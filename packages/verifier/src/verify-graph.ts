@@ -22,7 +22,7 @@ import { compareInteraction, interactionInput, interactionOf, isInteraction } fr
 import { type Check, checked, failed, passed, type Report, refusal } from './report.ts';
 import { type ExportExpectation, verifyExport } from './verify-export.ts';
 
-/** A graph as it lies in a directory. */
+/** A graph as a directory holds it. */
 export interface GraphFiles {
   /** The bytes of `graph.json`; null if it is missing, or too large. */
   readonly list: Uint8Array | null;
@@ -33,14 +33,14 @@ export interface GraphFiles {
 
 /**
  * `good`: a pinned key signed all of the job. `broken`: no pinned key did, or the export contradicts itself. `missing`: the job
- * is not here. `unbound`: the receipt was made by recovery, and says nothing of the job's files.
+ * is not here. `unbound`: the receipt was made by recovery, and says nothing about the job's files.
  */
 export type GraphJobState = 'good' | 'broken' | 'missing' | 'unbound';
 
 export interface GraphEdge extends GraphInput {
   /** The digest of the file if it is the same at both ends; null if it differs, or an end is missing here. */
   readonly sha256: string | null;
-  /** The fault of the edge; null for a good edge, and for an edge whose other end is not here. */
+  /** What is wrong with the edge; null for a good edge, and for an edge whose other end is not here. */
   readonly problem: string | null;
 }
 
@@ -152,7 +152,7 @@ async function nodeOf(
   };
 }
 
-/** The receipt in its file, which was compared before with the signed receipt. */
+/** The receipt from its file. The file was already compared with the signed receipt. */
 function receiptOf(files: ExportFiles | ExportProblem): StoredReceipt | null {
   return isProblem(files) ? null : jsonObjectIn(wholeFile(files, EXPORT_FILES.receipt));
 }
@@ -175,7 +175,7 @@ async function withEdges(
   return { job_id, state, detail, status, inputs: edges };
 }
 
-/** Compares a file's digest and size in two receipts: that of the job that read it, and that of the job that made it. */
+/** Compares a file's digest and size in two receipts, one from the job that read it and one from the job that made it. */
 function edgeOf(receipt: StoredReceipt | null, input: GraphInput, nodes: ReadonlyMap<string, Node>): GraphEdge {
   const given = input.path === STDIN ? stdinOf(receipt) : recordOf(receipt, 'input_artifacts', input.path);
   if (given === null) return { ...input, sha256: null, problem: `the receipt has no ${input.path}` };
@@ -189,7 +189,7 @@ function edgeOf(receipt: StoredReceipt | null, input: GraphInput, nodes: Readonl
   return isSame ? { ...input, sha256: given.sha256, problem: null } : { ...input, sha256: null, problem };
 }
 
-/** Standard input in a receipt, which states its digest but not its size. */
+/** Standard input as a receipt states it: with a digest but without a size. */
 function stdinOf(receipt: StoredReceipt | null) {
   const sha256 = receipt?.['stdin_sha256'];
   return typeof sha256 === 'string' ? { sha256, size_bytes: null } : null;
@@ -243,8 +243,8 @@ function report(job_id: string, { nodes, jobs, surplus }: Compared): GraphReport
 }
 
 /**
- * A job that depends on itself; null if there is none. Jobs do not depend on each other if only their programs
- * talk. The search removes jobs on which no remaining job depends, as long as there are such jobs.
+ * A job that depends on itself; null if there is none. Jobs do not depend on each other just because their programs talk. The
+ * search keeps removing jobs on which no remaining job depends.
  */
 function jobOfCircle(jobs: ReadonlyMap<string, GraphJob>): string | null {
   const counts = new Map(Array.from(jobs.keys(), (id) => [id, 0]));
@@ -264,7 +264,7 @@ function jobOfCircle(jobs: ReadonlyMap<string, GraphJob>): string | null {
   return counts.keys().next().value ?? null;
 }
 
-/** The report on a graph of which nothing was checked. */
+/** The report on a graph in which nothing was checked. */
 export function refusedGraph(exitCode: ExitCode, check: Check): GraphReport {
   return { ...refusal(exitCode, [check]), job_id: null, jobs: new Map() };
 }

@@ -35,7 +35,7 @@ interface Known {
   readonly expected: VerdictExpectation;
 }
 
-/** The checks of everything below the judge. */
+/** Checks the build, each test and the scores. */
 export async function verdict2Checks(known: Known): Promise<readonly Check[]> {
   const { verdict } = known;
   const examiner = new Examiner(known);
@@ -121,7 +121,7 @@ class Examiner {
     ];
   }
 
-  /** Checks a run of the program: its receipt must have what the verdict says of the run. */
+  /** Checks a run of the program: its receipt must have what the verdict says about the run. */
   #checkRun(test: TestResult2, { receipt, ...job }: Attested, said: TestResult2['run']): JobEnd {
     const { program } = this.#known.verdict;
     const end = jobEnd({ receipt, ...job });
@@ -174,7 +174,7 @@ class Examiner {
     this.#sameForAll(receipt, 'its checker was another program');
   }
 
-  /** Requires that the interactor talked to the run of this test, and had its input and its expected output. */
+  /** Requires that the interactor talked to this test's run, and had this test's input and expected output. */
   #checkInteractor(test: TestResult2, receipt: Attested['receipt']): void {
     const { role, peer } = receipt['interaction'] as Readonly<Record<string, unknown>>;
     if (role !== 'interactor' || peer !== test.run?.job_id)
@@ -218,7 +218,7 @@ class Examiner {
   }
 }
 
-/** Requires that a checker was given the file of this digest. */
+/** Requires that a checker was given the file with this digest. */
 function wasGiven(
   receipt: Attested['receipt'],
   file: keyof typeof CHECKED_FILES,
@@ -277,7 +277,7 @@ function sameCheck(job: Attested, said: CheckRecord, problem: string): void {
   same(checkRecord(end, said.codes), said, problem);
 }
 
-/** The text of a file with points: the text that the verdict states, if the file has its digest. */
+/** The text of a file with points. The verdict states it; it is used if the file has its digest. */
 function scoreText({ receipt }: Attested, path: string, { said }: CheckRecord): string {
   const text = said?.text ?? '';
   const file = artifactIn(receipt['output_artifacts'], path);

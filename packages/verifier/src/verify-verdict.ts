@@ -31,15 +31,15 @@ export interface VerdictFiles {
 
 export type { VerdictExpectation };
 
-/** The meaning of a good report of a verdict, and its limits. */
+/** What a good report on a verdict shows, and its limits. */
 const NOTICE =
   'This shows that the program of this digest was run once for each test, in a job of its own, and that the verdict ' +
   'follows from what those jobs did and from the expected outputs with these digests. It does not show the tests themselves.';
 
-/** Where the directory of a verdict has the verdict, the export of its judge, and those of all other jobs. */
+/** Where a verdict's directory has the verdict, the judge's export and the exports of all other jobs. */
 export const VERDICT_DIRECTORY = { verdict: 'verdict.json', judge: 'judge', jobs: 'jobs' } as const;
 
-/** The known judges by the digests of their programs, each with the form of its verdicts. */
+/** The form of each known judge's verdicts, keyed by the digest of the judge's program. */
 const JUDGES: ReadonlyMap<unknown, string> = new Map([
   [sha256Hex(new TextEncoder().encode(JUDGE)), VERDICT_SCHEMA],
   [sha256Hex(new TextEncoder().encode(JUDGE_2)), VERDICT_SCHEMA_2],
@@ -125,7 +125,7 @@ function testProblem(test: TestResult, run: Attested, code: string | null): stri
 
 /**
  * The verdicts that a test may have after this end. A test that ended well may have several, since the expected output is not
- * known here. Nothing is known of a program whose compiler met a limit.
+ * known here. Nothing is known about a program whose compiler met a limit.
  */
 function endings(run: Attested): readonly TestVerdict[] {
   const { terminal_reason, exit_code } = run.receipt;
@@ -150,7 +150,7 @@ function endings(run: Attested): readonly TestVerdict[] {
 
 const JUDGED: readonly TestVerdict[] = ['accepted', 'wrong_answer', 'checker_failed'];
 
-/** The verdicts after a good end. If only stderr is cut, stdout is known, but older graders did not judge it. */
+/** The possible verdicts after a good end. If only stderr is cut, stdout is known, but older graders did not judge it. */
 function endingsWell({ truncated, executor_output }: StoredReceipt): readonly TestVerdict[] {
   if (truncated !== true) return JUDGED;
   const stdout = isJsonObject(executor_output) ? executor_output['stdout'] : null;

@@ -1,7 +1,7 @@
 /**
- * `service-verify verify`: checks in files whether the holder of a pinned key signed this result, about this job of this
- * tenant. Every other command that trusts a signature uses this one, and `policy` then compares the signed receipt with
- * requirements. Spec § Authentication 10.
+ * `service-verify verify`: checks from files whether the holder of a pinned key signed this result of this tenant's job. Every
+ * other command that trusts a signature uses this one. `policy` then also compares the signed receipt with requirements. Spec §
+ * Authentication 10.
  */
 import { envelopeBytesMax, resultArtifactBytesMax } from '@vouchbox/protocol/vocabulary';
 import {
@@ -68,7 +68,7 @@ export async function verify(
   };
 }
 
-/** The verdict on the attestation, and what the log and the canary show if it is good. */
+/** The verdict on the attestation and, if it is good, what the log and the canary show. */
 async function verifyFiles(
   files: AttestationFiles,
   expected: Expectation,
@@ -82,7 +82,7 @@ async function verifyFiles(
   return { ...verdict, beside: { log, canary } };
 }
 
-/** Reads the envelope of a canary. A file that cannot be read is a `UsageError`. */
+/** Reads the envelope of a canary. A file that cannot be read causes a `UsageError`. */
 export function readCanary(path: string | undefined): CanaryFile | null {
   return path === undefined ? null : { bytes: readBounded(path, envelopeBytesMax) };
 }

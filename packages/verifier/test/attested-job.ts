@@ -44,12 +44,12 @@ export interface JobOptions {
   readonly bodies?: readonly EventBody[];
   readonly status?: Receipt['status'];
   readonly finished_at?: string;
-  /** Changes of the receipt before it is sealed; `undefined` removes a member. */
+  /** Changes to the receipt before it is sealed; `undefined` removes a member. */
   readonly receipt?: { readonly [name in keyof Receipt]?: Receipt[name] | undefined };
   readonly code?: string;
   readonly stdin?: string;
   readonly inputs?: Readonly<Record<string, string>>;
-  /** The outputs that are inputs of the job, by the paths of the inputs. */
+  /** The job's inputs that are outputs of other jobs, keyed by input path. */
   readonly from?: Readonly<Record<string, OutputName>>;
   readonly outputs?: Readonly<Record<string, string>>;
   /** The number of the job in its tenant; null if the statement has none. */
@@ -69,7 +69,7 @@ export interface AttestedJob {
   readonly files: ReadonlyMap<string, Uint8Array>;
 }
 
-/** What a service keeps for the statement alone. */
+/** What a service keeps only for the statement. */
 const KEPT = { salt: '5a'.repeat(16), tenant_number: 7 };
 
 const AT = '2026-01-01T00:00:01.000Z';
@@ -159,7 +159,7 @@ export class Scratch implements Disposable {
   }
 }
 
-/** Events as an export has them, one a line. */
+/** Events as an export has them, one per line. */
 export function eventLines(events: readonly JobEvent[]): string {
   return events.map((event) => `${canonicalJson(event)}\n`).join('');
 }
@@ -183,7 +183,7 @@ function recordsOf(files: Readonly<Record<string, string>> = {}): ArtifactRecord
   }));
 }
 
-/** The members that a policy is made of; the rest of a submission does not matter. */
+/** The members from which a policy is made; the rest of a submission does not matter. */
 function policyOf({ outputs = {}, from = {} }: Pick<JobOptions, 'outputs' | 'from'>): StoredSpec {
   const files = Object.entries(from).map(([path, name]) => ({ path, from: name, blob: '' }));
   return { requirements, limits: LIMITS, outputs: Object.keys(outputs), runtime: null, files };

@@ -1,4 +1,4 @@
-/** Ways to damage one event of a whole history, for every implementation that must notice. */
+/** Ways to damage one event of a whole history, for every implementation that must notice the damage. */
 import type { JobEvent } from '@vouchbox/protocol';
 
 /** Each function changes the event at an index, in place, and returns the first sequence number that is then wrong. */

@@ -1,7 +1,7 @@
 /**
- * Heads of the log. Each is signed twice, by one key: as a checkpoint of `HOST/log/TREE`, which witnesses cosign
- * (https://c2sp.org/tlog-checkpoint), and as `HOST - TREE`, in the form of Rekor v1, which Sigstore's tools read. Both carry
- * the number of the tree, so a log that was opened again is another log to everybody.
+ * Heads of the log. One key signs each head twice: as a checkpoint of `HOST/log/TREE` for witnesses to cosign
+ * (https://c2sp.org/tlog-checkpoint), and as `HOST - TREE` in the form of Rekor v1, which Sigstore's tools read. Both have the
+ * number of the tree, so everybody sees a log that was opened again as a new log.
  */
 import { sha256Bytes } from '#sha256';
 import { decodeBase64, encodeBase64 } from '../base64.ts';
@@ -19,12 +19,12 @@ export type CheckpointResult = { readonly kind: 'checkpoint'; readonly checkpoin
 
 const HASH_BYTES = 32;
 
-/** The text that is signed. */
+/** The part of a checkpoint that is signed, as text. */
 export function checkpointText(origin: string, { size, root }: TreeHead): string {
   return `${origin}\n${size}\n${encodeBase64(root)}\n`;
 }
 
-/** Reads a head without checking who signed it. Extension lines, which nobody audits, are refused. */
+/** Reads a head without checking who signed it. Extension lines are refused, because nobody audits them. */
 export function parseCheckpoint(text: string): CheckpointResult {
   const result = parseNote(text);
   if (result.kind === 'refused') return result;
@@ -53,18 +53,18 @@ export function originOfLog({ host, tree }: LogName): string {
   return `${host}/log/${tree}`;
 }
 
-/** The origin of the head in Rekor's form. Sigstore's tools recognise that form by the number after the dash. */
+/** The origin of a head in Rekor's form. Sigstore's tools recognise the form by the number after the dash. */
 export function rekorOriginOf({ host, tree }: LogName): string {
   return `${host} - ${tree}`;
 }
 
-/** The name of a log for Sigstore's tools: the SHA-256 of its key as SPKI. */
+/** The name of a log for Sigstore's tools: the SHA-256 of the log's key as SPKI. */
 export function rekorIdOf({ key }: NoteKey): Hash {
   return sha256Bytes(spkiOf(key.raw));
 }
 
 /**
- * A pinned key of a log, with `origin` as its name; null if `origin` is not of a tree of this log. A log that was
+ * A log's pinned key, with `origin` as its name; null if `origin` does not name a tree of this log. A log that was
  * opened again has the same host and, unless its operator says otherwise, the same key.
  */
 export function treeKeyOf(pinned: NoteKey, origin: string): NoteKey | null {
@@ -75,7 +75,7 @@ export function treeKeyOf(pinned: NoteKey, origin: string): NoteKey | null {
   return made.kind === 'key' ? made.key : null;
 }
 
-/** The log's key for heads in Rekor's form: its name is the host alone, and its hint comes from the Rekor id. */
+/** The log's key for heads in Rekor's form. The key's name is the host alone, and its hint comes from the Rekor id. */
 export function rekorKeyOf(log: NoteKey, { host }: LogName): NoteKey {
   return { name: host, type: 'note', hint: rekorIdOf(log).slice(0, 4), key: log.key };
 }

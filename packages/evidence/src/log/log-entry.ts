@@ -1,7 +1,7 @@
 /**
  * The log's entry for a signed statement: the body of Rekor's type `dsse`, version 0.0.1, in canonical JSON (RFC 8785). The entry
- * follows from the stored envelope and the key, so the log keeps only its hash. No other type may ever be added to a log with
- * heads in Rekor's form: verifiers in use would accept a `hashedrekord` entry there, even one of another job.
+ * follows from the stored envelope and the key, so the log keeps only the entry's hash. No other type may ever be added to a log
+ * with heads in Rekor's form: verifiers in use would accept a `hashedrekord` entry there, even for another job.
  */
 import { sha256Hex } from '#sha256';
 import { encodeBase64 } from '../base64.ts';
@@ -12,7 +12,7 @@ import { type Hash, leafHash } from './tree.ts';
 
 export const LOG_ENTRY_KIND = { kind: 'dsse', version: '0.0.1' } as const;
 
-/** An envelope as it is stored, and the signature in it that the log covers. */
+/** An envelope as it is stored, and which of its signatures the log covers. */
 export interface SignedStatement {
   /** The stored bytes. */
   readonly bytes: Uint8Array;

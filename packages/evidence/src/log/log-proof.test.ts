@@ -1,4 +1,4 @@
-/** Proofs of the log: what a proof shows, and each way in which a spoiled proof is refused. */
+/** Log proofs: what a good proof shows, and how each kind of spoiled proof is refused. */
 import { describe, expect, test } from 'vitest';
 import { TestLog, testCosignature, testNoteKey, testSignature } from '../../../../test/rig/test-log.ts';
 import { logNameOf } from './checkpoint.ts';
@@ -52,7 +52,7 @@ test('a witness whose key is pinned twice counts once, and the log’s own key n
   expect(verdict).toMatchObject({ kind: 'logged', witnessed });
 });
 
-test('a proof is accepted without the copy of the head in Rekor’s form', async () => {
+test('a proof is accepted without a copy of the head in Rekor’s form', async () => {
   const bare = { ...proof(3), rekorHead: null };
   expect(await verifyLogProof(bare, leafHash(body(3)), keys)).toMatchObject({ kind: 'logged' });
 });
@@ -90,7 +90,7 @@ describe('the check of a proof fails', () => {
     expect(await verifyLogProof(spoilt, leafHash(body(at)), keys)).toMatchObject({ kind: 'failed', check });
   });
 
-  test('at log_head if its head is of another tree of the same host', async () => {
+  test('at log_head if its head is from another tree of the same host', async () => {
     const second = new TestLog({ host: 'log.example', tree: 2 });
     expect(await verifyLogProof(read(second.proof(0)), leafHash(utf8('the opening statement')), keys)).toMatchObject({
       check: 'log_head',

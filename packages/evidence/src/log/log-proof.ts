@@ -1,7 +1,7 @@
 /**
- * The proof that a statement is in the log, as a file: its position, the hashes up to the root, and the signed head. It is
- * https://c2sp.org/tlog-proof; its `extra` line has the same head in Rekor's form. This module also has the proof that one head's
- * tree begins with another's, in the form that witnesses take: https://c2sp.org/tlog-witness.
+ * The file that proves that a statement is in the log: its position, the hashes up to the root, and the signed head. The format
+ * is https://c2sp.org/tlog-proof. Its `extra` line has the same head in Rekor's form. This module also has the proof that one
+ * head's tree begins with another's, in the form that witnesses take: https://c2sp.org/tlog-witness.
  */
 import { decodeBase64, encodeBase64 } from '../base64.ts';
 import { type Refused, refused } from '../strict-json.ts';
@@ -19,14 +19,14 @@ import { equalHashes, type Hash, proofHashesMax, rootOfInclusion } from './tree.
 
 const FIRST_LINE = 'c2sp.org/tlog-proof@v1';
 
-/** The most bytes of a file with a proof of either kind. */
+/** The most bytes that a file with either kind of proof may have. */
 export const logProofBytesMax = 4 * noteBytesMax;
 
 export interface LogProof {
   readonly index: number;
   readonly hashes: readonly Hash[];
   readonly checkpoint: Checkpoint;
-  /** The head in Rekor's form, as Sigstore's tools read it, word for word; null if the file has none. */
+  /** The exact text of the head in Rekor's form, for Sigstore's tools; null if the file has none. */
   readonly rekorHead: string | null;
 }
 
@@ -47,7 +47,7 @@ export function parseLogProof(bytes: Uint8Array): LogProofResult {
   return { kind: 'proof', proof: { index, hashes, checkpoint: parts.checkpoint, rekorHead } };
 }
 
-/** The file of a proof, with the checkpoint word for word. */
+/** The text of a proof's file, with the checkpoint unchanged. */
 export function logProofText(proof: {
   readonly index: number;
   readonly hashes: readonly Hash[];
@@ -124,7 +124,7 @@ export interface Witnessed {
   readonly time: number;
 }
 
-/** The result of a proof: which check failed and why, or the place of the statement. */
+/** The verdict on a proof: which check failed and why, or the place of the statement. */
 export type LogProofVerdict =
   | { readonly kind: 'failed'; readonly check: 'log_head' | 'log_inclusion' | 'witness'; readonly reason: string }
   | {
@@ -134,7 +134,7 @@ export type LogProofVerdict =
       readonly witnessed: Witnessed[];
     };
 
-/** Verifies that the leaf is in the tree of a head that the log signed, and which witnesses saw that head. */
+/** Verifies that the log signed the head and that the leaf is in its tree. Also finds which witnesses saw the head. */
 export async function verifyLogProof(proof: LogProof, leaf: Hash, keys: LogKeys): Promise<LogProofVerdict> {
   const { index, hashes, checkpoint } = proof;
   const problem = (await headProblem(checkpoint, keys.log)) ?? (await rekorHeadProblem(proof, keys.log));

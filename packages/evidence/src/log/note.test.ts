@@ -1,9 +1,9 @@
-/** Signed notes: published ones are read, and each way of spoiling a note is refused. */
+/** Signed notes: a published note is read, and each kind of spoiled note is refused. */
 import { describe, expect, test } from 'vitest';
 import { testCosignature, testNoteKey, testSignature } from '../../../../test/rig/test-log.ts';
 import { cosignedAt, type Note, noteKeyText, noteSignedBy, noteText, parseNote, parseNoteKey } from './note.ts';
 
-/** The example of golang.org/x/mod/sumdb/note. */
+/** The example from golang.org/x/mod/sumdb/note. */
 const PUBLISHED = {
   key: 'PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW',
   note:

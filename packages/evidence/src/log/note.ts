@@ -1,7 +1,7 @@
 /**
- * Signed notes: a text and lines that sign it, and the keys that such lines name. https://c2sp.org/signed-note and
- * https://c2sp.org/tlog-cosignature. A line of an unknown key is ignored. A wrong line that names a known key
- * invalidates the note.
+ * Signed notes: a text, the lines that sign it, and the keys that these lines name. https://c2sp.org/signed-note and
+ * https://c2sp.org/tlog-cosignature. A line that names an unknown key is ignored. A wrong line that names a known key invalidates
+ * the note.
  */
 import { sha256Bytes } from '#sha256';
 import { decodeBase64, encodeBase64 } from '../base64.ts';
@@ -17,7 +17,7 @@ const TYPE_BYTES: Readonly<Record<NoteKeyType, number>> = { note: 1, cosignature
 export interface NoteKey {
   readonly name: string;
   readonly type: NoteKeyType;
-  /** Four bytes before each signature: a hint, not a digest to rely on. */
+  /** The four bytes that come before each signature. They are a hint, not a digest to rely on. */
   readonly hint: Uint8Array<ArrayBuffer>;
   readonly key: PinnedKey;
 }
@@ -34,7 +34,7 @@ export interface Note {
   readonly signatures: readonly NoteSignature[];
 }
 
-/** The most bytes of a note: far more than a checkpoint with sixteen witnesses has. */
+/** The most bytes that a note may have. A checkpoint with sixteen witnesses has far fewer. */
 export const noteBytesMax = 64 * 1024;
 const signaturesMax = 64;
 const HINT_BYTES = 4;
@@ -101,10 +101,10 @@ function signatureOf(line: string): NoteSignature | null {
   return { name, hint: bytes.slice(0, HINT_BYTES), bytes: bytes.slice(HINT_BYTES) };
 }
 
-/** What a note says about a key; `wrong`: a line names the key, but is not a signature of that key. */
+/** What a note says about a key. `wrong`: a line names the key, but is no signature by that key. */
 export type NoteVerdict = 'signed' | 'unsigned' | 'wrong';
 
-/** The lines that name a key. A note that is passed on may leave out all other lines, which anybody can add. */
+/** The lines that name a key. Anybody can add other lines, so a note that is passed on may leave them out. */
 export function linesOf(signatures: readonly NoteSignature[], { name, hint }: NoteKey): readonly NoteSignature[] {
   return signatures.filter((each) => each.name === name && equalHashes(each.hint, hint));
 }
@@ -129,7 +129,7 @@ export async function cosignedAt({ text, signatures }: Note, witness: NoteKey): 
   return times.length === 0 ? 'unsigned' : Math.min(...times);
 }
 
-/** The line of a witness that signed `cosignedMessage` at a time. */
+/** The line for a witness that signed `cosignedMessage` at this time. */
 export function cosignatureOf({ name, hint }: NoteKey, time: number, signature: Uint8Array): NoteSignature {
   const bytes = new Uint8Array(TIME_BYTES + signature.length);
   new DataView(bytes.buffer).setBigUint64(0, BigInt(time));
@@ -137,14 +137,14 @@ export function cosignatureOf({ name, hint }: NoteKey, time: number, signature: 
   return { name, hint, bytes };
 }
 
-/** Reads lines of signatures without a note, as a witness answers; null if a line is malformed. */
+/** Reads signature lines without a note, as a witness returns them; null if a line is malformed. */
 export function parseSignatureLines(text: string): readonly NoteSignature[] | null {
   if (text.length > noteBytesMax || !text.endsWith('\n')) return null;
   const lines = text.slice(0, -1).split('\n').map(signatureOf);
   return lines.length > signaturesMax || lines.includes(null) ? null : (lines as NoteSignature[]);
 }
 
-/** The bytes that a witness signs at a time, in seconds since the epoch. */
+/** The bytes that a witness signs at this time. The time is in seconds since the epoch. */
 export function cosignedMessage(text: string, time: number): Uint8Array<ArrayBuffer> {
   return utf8(`cosignature/v1\ntime ${time}\n${text}`);
 }

@@ -1,4 +1,4 @@
-/** RFC 6962's tree: the vectors of its reference implementation, and each proof of each tree up to 100 leaves (long: 600). */
+/** RFC 6962's tree: its reference implementation's vectors, and every proof in every tree up to 100 leaves (long: 600). */
 import { describe, expect, test } from 'vitest';
 import { isLongForm } from '../../../../test/rig/form.ts';
 import {
@@ -51,7 +51,7 @@ const proofOf = (ranges: readonly { start: number; end: number }[]) => ranges.ma
 const root = (size: number) => roots[size] as Hash;
 
 test.each(ROOTS.map((wanted, size) => ({ size, wanted })))(
-  'the root of a tree of the first $size vectors equals the root in RFC 6962',
+  'a tree of the first $size vectors has the root that RFC 6962 gives',
   (row) => {
     const hashes = treeOf(VECTORS.map((text) => leafHash(Buffer.from(text, 'hex'))));
     expect(hex(rangeHash({ start: 0, end: row.size }, hashes))).toBe(row.wanted);

@@ -1,31 +1,31 @@
 /**
- * The Merkle tree of the log: its hashes, and proofs that a leaf is in it and that a later tree only added to an earlier
- * one. RFC 6962 § 2.1; proofs are checked as RFC 9162 § 2.1.3.2 and § 2.1.4.2 say. Sizes and positions are safe integers.
+ * The log's Merkle tree: its hashes, proofs that a leaf is in it, and proofs that a later tree only added to an earlier one. RFC
+ * 6962 § 2.1; proofs are checked as RFC 9162 § 2.1.3.2 and § 2.1.4.2 say. Sizes and positions are safe integers.
  */
 import { sha256Bytes } from '#sha256';
 
 /** A SHA-256 digest: 32 bytes. */
 export type Hash = Uint8Array<ArrayBuffer>;
 
-/** The subtree over the 2^`level` leaves from `index` · 2^`level` on. */
+/** The subtree over 2^`level` leaves. The first of them is the leaf `index` · 2^`level`. */
 export interface TreeNode {
   readonly level: number;
   readonly index: number;
 }
 
-/** Leaves from `start` up to, and without, `end`. */
+/** The leaves from `start` up to but not including `end`. */
 export interface LeafRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** The hash of a node all of whose leaves are in the tree. */
+/** Gives the hash of a node. All leaves of the node must be in the tree. */
 export type NodeHashes = (node: TreeNode) => Hash;
 
-/** The most hashes of a proof: more than a proof in a tree of 2^53 leaves has. */
+/** The most hashes that a proof may have. A proof in a tree of 2^53 leaves has fewer. */
 export const proofHashesMax = 64;
 
-/** How many hashes a full tile has; one hash of the next level covers all of them. https://c2sp.org/tlog-tiles */
+/** How many hashes a full tile has. One hash at the next level covers all of them. https://c2sp.org/tlog-tiles */
 export const tileHashes = 256;
 
 const LEAF = Uint8Array.of(0);
@@ -39,7 +39,7 @@ export function nodeHash(left: Uint8Array, right: Uint8Array): Hash {
   return sha256Bytes(NODE, left, right);
 }
 
-/** The whole nodes that make up a range of a proof, from left to right: each node is smaller than the node before it. */
+/** The whole nodes that make up a proof's range, from left to right. Each node is smaller than the node before it. */
 export function nodesOf({ start, end }: LeafRange): TreeNode[] {
   const nodes: TreeNode[] = [];
   for (let at = start; at < end; ) {
@@ -51,7 +51,7 @@ export function nodesOf({ start, end }: LeafRange): TreeNode[] {
   return nodes;
 }
 
-/** The hash of a range of leaves, for example of a whole tree. For an empty range it is the SHA-256 of zero bytes. */
+/** The hash of a range of leaves, for example of a whole tree. An empty range has the SHA-256 of no bytes. */
 export function rangeHash(range: LeafRange, hashes: NodeHashes): Hash {
   const last = nodesOf(range).map(hashes);
   return last.length === 0 ? sha256Bytes() : last.reduceRight((right, left) => nodeHash(left, right));
@@ -71,7 +71,7 @@ export function consistencyRanges(old: number, size: number): LeafRange[] {
   return last.start === 0 ? beside : [last, ...beside];
 }
 
-/** The largest range with this leaf for which `isEnd` holds, and the ranges beside the path from there up to the root. */
+/** The largest range that has this leaf and satisfies `isEnd`, and the ranges beside the path from there up to the root. */
 function pathTo(index: number, size: number, isEnd: (range: LeafRange) => boolean): [LeafRange, ...LeafRange[]] {
   const beside: LeafRange[] = [];
   let range: LeafRange = { start: 0, end: size };
@@ -100,7 +100,7 @@ export function rootOfInclusion(
   return path.isAtRoot ? root : null;
 }
 
-/** A tree as its head states it. */
+/** A tree as a head states it. */
 export interface TreeHead {
   readonly size: number;
   readonly root: Hash;
@@ -130,7 +130,7 @@ export function equalHashes(one: Uint8Array, other: Uint8Array): boolean {
   return one.length === other.length && one.every((byte, at) => byte === other[at]);
 }
 
-/** The path from a leaf to the root, and beside it the path of the tree's last leaf: `fn` and `sn` of RFC 9162. */
+/** The path from a leaf to the root, together with the path of the tree's last leaf: `fn` and `sn` in RFC 9162. */
 class Path {
   #node: number;
   #last: number;
@@ -148,7 +148,7 @@ class Path {
     return this.#node % 2 === 1;
   }
 
-  /** Whether the next hash stands to the left. First, a last node without a right neighbour rises to get a left one. */
+  /** Whether the next hash is on the left. Before that, a last node without a right neighbour rises until it has a left one. */
   isRight(): boolean {
     if (!this.isRightChild && this.#node !== this.#last) return false;
     while (!this.isRightChild && this.#node !== 0) this.rise();
@@ -161,7 +161,7 @@ class Path {
   }
 }
 
-/** Both sides of a range of at least two leaves. The size of the left side is the largest power of two below the range's. */
+/** Both sides of a range of at least two leaves. The left side's size is the largest power of two below the range's size. */
 function halves({ start, end }: LeafRange): [LeafRange, LeafRange] {
   let width = 1;
   while (width * 2 < end - start) width *= 2;

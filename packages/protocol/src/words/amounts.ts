@@ -2,7 +2,7 @@
 
 /** The reader's languages, as set in the browser. Some browsers list the system's locale too: `en-US@posix`. */
 const LANGUAGES = navigator.languages.filter(isLanguage);
-// The formats are marked as pure, so that the build of a page drops the formats that the page does not use.
+// The formats are marked as pure, so that a page's build drops the formats that the page does not use.
 const MOMENT = /* @__PURE__ */ new Intl.DateTimeFormat(LANGUAGES, { dateStyle: 'medium', timeStyle: 'long' });
 const CLOCK = /* @__PURE__ */ new Intl.DateTimeFormat(LANGUAGES, { dateStyle: 'medium', timeStyle: 'medium' });
 const TIME_OF_DAY = /* @__PURE__ */ new Intl.DateTimeFormat(LANGUAGES, { timeStyle: 'medium' });
@@ -20,12 +20,12 @@ function isLanguage(tag: string): boolean {
   }
 }
 
-/** Date, time of day and zone, for whoever keeps or prints them; `at` itself if it is not a time, and `''` if it is no text. */
+/** Date, time of day and zone, for whoever keeps or prints them; `at` itself if it is no time, and `''` if it is no text. */
 export function momentOf(at: unknown): string {
   return typeof at === 'string' ? formatted(MOMENT, at) : '';
 }
 
-/** Date and time of day in the person's own time zone; `at` itself if it is not a time. */
+/** Date and time of day in the reader's own time zone; `at` itself if it is not a time. */
 export function clockOf(at: string): string {
   return formatted(CLOCK, at);
 }
@@ -35,7 +35,7 @@ export function timeOfDayOf(at: string | number): string {
   return formatted(TIME_OF_DAY, at);
 }
 
-/** The label of a mark on an axis of time. The marks are `step` milliseconds apart. */
+/** The label of a mark on a time axis. The marks are `step` milliseconds apart. */
 export function markOf(at: number, step: number): string {
   return formatted(step < 60_000 ? TIME_OF_DAY : step < 86_400_000 ? MINUTE : DAY, at);
 }
@@ -52,7 +52,7 @@ export function countOf(count: number): string {
   return COUNT.format(count);
 }
 
-/** A count with its noun, whose plural ends in s: `1 line`, `2,000 lines`. */
+/** A count with its noun: `1 line`, `2,000 lines`. The noun's plural must end in s. */
 export function amountOf(count: number, noun: string): string {
   return `${countOf(count)} ${count === 1 ? noun : `${noun}s`}`;
 }

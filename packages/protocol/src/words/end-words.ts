@@ -1,4 +1,4 @@
-/** The state of a job, in one sentence. Its members may be anything: a receipt may come from anybody. */
+/** The state of a job, in one sentence. The job's members may have any value: a receipt may come from anybody. */
 import { printable } from '../printable.ts';
 import type { TerminalReason } from '../status.ts';
 import { durationOf } from './amounts.ts';
@@ -21,7 +21,7 @@ const ENDS: ReadonlyMap<unknown, string> = new Map(
   } satisfies Record<TerminalReason, string>),
 );
 
-/** Facts of a job; a fact that is absent is not known. */
+/** Facts about a job. A fact that is absent is not known. */
 type Known = 'status' | 'terminal_reason' | 'exit_code' | 'signal' | 'duration_ms' | 'cancellation_requested';
 
 export function endWords(job: { readonly [Name in Known]?: unknown }): string {

@@ -5,10 +5,10 @@ const JPEG = [0xff, 0xd8, 0xff];
 const GIF = [0x47, 0x49, 0x46, 0x38];
 const RIFF = [0x52, 0x49, 0x46, 0x46];
 const WEBP = [0x57, 0x45, 0x42, 0x50];
-/** The offset of the kind in a RIFF file. */
+/** The offset at which a RIFF file states its kind. */
 const riffKindBytes = 8;
 
-/** The media type; null if the bytes are not a picture that is shown. */
+/** The media type of a picture; null if the bytes are no picture of a kind that is shown. */
 export function pictureTypeOf(bytes: Uint8Array): string | null {
   if (hasAt(bytes, 0, PNG)) return 'image/png';
   if (hasAt(bytes, 0, JPEG)) return 'image/jpeg';

@@ -37,7 +37,7 @@ test.each([
   expect(line.sentence).not.toContain('not known');
 });
 
-/** Values that look like good ones, or that are hard to write as text. */
+/** Values that look like good values, or that are hard to write as text. */
 const HOSTILE = [
   'true',
   'constructor',

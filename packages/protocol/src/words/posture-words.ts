@@ -1,6 +1,6 @@
 /**
- * What isolated and limited a program, in sentences. Anybody may have written a receipt: a value that the contract does not know
- * is quoted, and never called good.
+ * Sentences about what isolated and limited a program. Anybody may have written a receipt, so a value that the contract does not
+ * know is quoted, and never called good.
  */
 import type { IsolationClass } from '../isolation.ts';
 import { LIMIT_NAMES } from '../limits.ts';
@@ -20,7 +20,7 @@ export interface PostureWords {
 /** The members of a receipt, with any values. */
 export type Observed = Readonly<Record<string, unknown>>;
 
-/** What was observed of a job. Once the job has a receipt, the receipt has more than the job itself. */
+/** What was observed about a job. Once the job has a receipt, the receipt says more than the job itself. */
 export function observedOf(
   job: object & { readonly effective_spec: { readonly isolation_class: unknown } | null; readonly receipt?: object },
 ): Observed {
@@ -37,7 +37,7 @@ const TITLES = {
   capabilities: 'Capabilities',
 } as const;
 
-/** The sentences about members that protect, by the member and its value as JSON. */
+/** Sentences about members that protect, keyed by the member and its value as JSON. */
 const GOOD: Readonly<Record<string, string>> = {
   'isolation_class "linux-shared-kernel"':
     'Linux namespaces: the program had its own view of files, processes, users and network, and shared the kernel of the host.',
@@ -55,7 +55,7 @@ const GOOD: Readonly<Record<string, string>> = {
   'capabilities "0"': 'The program had no privileges of root.',
 };
 
-/** The sentences about members that do not protect. */
+/** Sentences about members that do not protect. */
 const BAD: typeof GOOD = {
   'isolation_class "none"': 'Nothing separated the program from the host.',
   'networking "host"': 'The program had that of the host.',
@@ -110,7 +110,7 @@ const WALLS: Readonly<Record<IsolationClass, string>> = {
 
 export type HeldWords = Pick<PostureWords, 'sentence'> & { readonly more: string; readonly isWeak: boolean };
 
-/** All that isolated and limited the program, in two short lines. */
+/** Two short lines about everything that isolated and limited the program. */
 export function heldWords(observed: Observed): HeldWords {
   const { backend, isolation_class, networking, limit_enforcement } = observed;
   if (backend === null) return { sentence: 'nothing ran', more: '', isWeak: false };
