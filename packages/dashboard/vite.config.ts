@@ -1,20 +1,20 @@
-/** How the dashboard is built: static files below `/dashboard/`, with the editor, the charts and the checks loaded later. */
+/** How the dashboard is built: as static files below `/dashboard/`. The editor, the charts and the checks are loaded later. */
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
 
-/** The service to which `vite` passes requests on during development. */
+/** The service that gets the requests from `vite` during development. */
 const service = 'http://127.0.0.1:8080';
 
-/** Parts that the client loads on first use. No view uses them, and the service is never older than its dashboard. */
+/** Parts that the client loads on first use. No view uses these parts, and the service is never older than its dashboard. */
 const neverLoaded =
   /\/client\/src\/(grade|older-server|program-session|promise|run-tools|verify-record|workspace)\.ts$/;
 
-/** Every view has a client, so the whole client is one file, with the parts that it loads later. One file compresses better. */
+/** Every view has a client, so the client is one file, with the parts that it loads later. One file compresses better. */
 const client = /\/client\/src\//;
 
 /**
- * Leaves out the modules that no view loads. If a proxy lacks a route and the client therefore tries the fallback for
- * older services, the call fails as it would without the fallback.
+ * Leaves out the modules that no view loads. A proxy may lack a route, so that the client tries the fallback for older
+ * services. Then the call fails as it would without a fallback.
  */
 function leaveOut(): Plugin {
   const nothing =

@@ -1,12 +1,12 @@
-/** Which documents there are, and at which address each becomes a page. */
+/** Which documents there are, and the address of the page for each. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { marked } from 'marked';
 
-/** The page whose links lead to all others. Its lists are the contents at the side of every page. */
+/** The document whose links lead to all others. Its lists are the table of contents at the side of every page. */
 export const FRONT = 'docs/README.md';
 
-/** The documents that can be reached by links from the front page, by their paths. A folder stands for all its documents. */
+/** The documents that can be reached by links from the front page, keyed by path. A folder stands for all documents in it. */
 export function documentsIn(root: string): ReadonlyMap<string, string> {
   const documents = new Map<string, string>();
   const waiting = [FRONT];
@@ -23,14 +23,14 @@ export function documentsIn(root: string): ReadonlyMap<string, string> {
   return documents;
 }
 
-/** Whether a path of the project is a document, or a folder of them. */
+/** Whether a path in the project is a document or a folder of documents. */
 function isDocument(root: string, path: string): boolean {
   return existsSync(join(root, path)) && (path.endsWith('.md') || path === 'docs/decisions/');
 }
 
 const isFolder = (path: string) => path.endsWith('/');
 
-/** A page for a folder: its documents by their titles. */
+/** A page for a folder: a list of its documents' titles. */
 function listOf(root: string, folder: string): string {
   const rows = readdirSync(join(root, folder))
     .filter((file) => file.endsWith('.md'))
@@ -39,7 +39,7 @@ function listOf(root: string, folder: string): string {
   return `# Decisions\n\nWhy it is built as it is. Each says what else was considered.\n\n${rows.join('\n')}\n`;
 }
 
-/** The title of a document: its first heading. */
+/** A document's title: its first heading. */
 export function titleOf(text: string): string {
   return /^# (.*)$/m.exec(text)?.[1]?.replaceAll('`', '') ?? 'Vouchbox';
 }
@@ -57,14 +57,14 @@ export function isOutside(href: string): boolean {
   return /^[a-z]+:/.test(href);
 }
 
-/** Where a link of a document leads: a path of the project, and a heading there. */
+/** Where a document's link leads: a path in the project, and a heading there. */
 export function targetOf(from: string, href: string): { readonly path: string; readonly anchor: string } {
   const [to = '', anchor = ''] = href.split('#');
   const folder = isFolder(from) ? from : posix.dirname(from);
   return { path: to === '' ? from : posix.normalize(posix.join(folder, to)), anchor };
 }
 
-/** The address of a page below the address of the site. Documents outside of docs/ are in one folder, `project/`. */
+/** The address of a page, relative to the site's. Documents from outside docs/ are in one folder, `project/`. */
 export function addressOf(path: string): string {
   if (path === FRONT) return 'index.html';
   const name = path

@@ -1,8 +1,8 @@
-/** A document as HTML. Links between documents become links between pages; links to other files of the project become text. */
+/** Turns a document into HTML. Links between documents become links between pages; links to other project files become text. */
 import { Marked, type RendererObject, type Tokens } from 'marked';
 import { addressOf, isOutside, targetOf } from './documents.ts';
 
-/** What a search can find: a heading, and the text below it. */
+/** What a search can find: a heading and the text below it. */
 export interface Section {
   readonly heading: string;
   readonly anchor: string;
@@ -12,23 +12,23 @@ export interface Section {
 export interface Rendered {
   readonly html: string;
   readonly sections: readonly Section[];
-  /** Each path and heading of the project that the document links to. */
+  /** The paths and headings in the project that the document links to. */
   readonly links: readonly { readonly path: string; readonly anchor: string }[];
-  /** The HTML in the document, which is shown as text. */
+  /** HTML that the document contains. It is shown as text. */
   readonly raw: readonly string[];
 }
 
 /** What each page of a site knows about the other pages. */
 export interface Site {
   readonly documents: ReadonlyMap<string, string>;
-  /** The address of a picture by its path in the project. */
+  /** The address of the picture with this path in the project. */
   picture(path: string): string;
 }
 
-/** A character that no document has. It stands for the relative path from a page to the address of the site. */
+/** A character that no document contains. It stands for the relative path from a page to the site's address. */
 export const UP = '\uE000';
 
-/** The relative path from a page to the address of the site. */
+/** The relative path from a page to the site's address. */
 export const upFrom = (address: string) => '../'.repeat(address.split('/').length - 1);
 
 export function render(path: string, text: string, site: Site): Rendered {
@@ -38,7 +38,7 @@ export function render(path: string, text: string, site: Site): Rendered {
   return { html, sections: sectionsOf(html), ...found };
 }
 
-/** The links and the HTML that are found while a document is rendered. */
+/** The links and the HTML that were found while a document was rendered. */
 interface Found {
   readonly links: { path: string; anchor: string }[];
   readonly raw: string[];
@@ -79,7 +79,7 @@ function headingHtml(html: string, depth: number, used: Map<string, number>): st
   return `<h${depth} id="${anchor}">${html} <a class="anchor" href="#${anchor}" aria-label="${label}">#</a></h${depth}>\n`;
 }
 
-/** Lets the arrow keys scroll a table that is too wide, and makes an empty heading cell an ordinary cell. */
+/** Lets the arrow keys scroll a table that is too wide, and turns empty heading cells into ordinary cells. */
 function withUsableTables(html: string): string {
   return html
     .replaceAll('<table>', '<div class="wide" tabindex="0"><table>')
@@ -88,7 +88,7 @@ function withUsableTables(html: string): string {
     .replaceAll('</table>', '</table></div>');
 }
 
-/** The anchor of a heading, as GitHub makes it. */
+/** A heading's anchor, made as on GitHub. */
 function anchorOf(heading: string, used: Map<string, number>): string {
   const anchor = heading
     .toLowerCase()
@@ -110,7 +110,7 @@ function sectionsOf(html: string): Section[] {
   return sections;
 }
 
-/** The lists below the headings of the front page, each heading with its links. */
+/** The headings of the front page, each with the links in the list below it. */
 export function contentsOf(text: string): { readonly heading: string; readonly links: readonly Tokens.Link[] }[] {
   const contents: { heading: string; links: Tokens.Link[] }[] = [];
   const marked = new Marked();

@@ -1,16 +1,16 @@
-/** Writes a page for each document, with the sections that a search finds and the pictures that pages show. */
+/** Writes a page for each document, the sections that a search can find, and the pictures that pages show. */
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Plugin, Rolldown } from 'vite';
 import { addressOf, documentsIn, FRONT, targetOf, titleOf } from './documents.ts';
 import { contentsOf, escaped, type Rendered, render, type Site, UP, upFrom } from './render.ts';
 
-/** The Vite plugin. It fills the template in once for each document of the project at `root`. */
+/** The Vite plugin. It fills in the template once for each document of the project at `root`. */
 export function site(root: string): Plugin {
   return {
     name: 'site',
     generateBundle: {
-      // This runs after Vite's own step, which writes the HTML.
+      // Runs after the step in which Vite itself writes the HTML.
       order: 'post',
       handler(_options, bundle) {
         const documents = documentsIn(root);
@@ -32,7 +32,7 @@ export function site(root: string): Plugin {
           if (path === FRONT) (bundle['index.html'] as Rolldown.OutputAsset).source = fill(path);
           else this.emitFile({ type: 'asset', fileName: addressOf(path), source: fill(path) });
         }
-        // The front page is also at /docs, which is not a folder, so the links of that copy begin with `docs/`.
+        // The front page is also at /docs. That is not a folder, so the links in this copy begin with `docs/`.
         this.emitFile({ type: 'asset', fileName: 'front.html', source: fill(FRONT, 'docs/') });
       },
     },
@@ -44,7 +44,7 @@ export function renderAll(all: Site): ReadonlyMap<string, Rendered> {
   return new Map([...all.documents].map(([path, text]) => [path, render(path, text, all)]));
 }
 
-/** The faults in documents of the project at `root`, a line each: links to nothing, and HTML. */
+/** The faults in the documents of the project at `root`, one line each: links that lead nowhere, and HTML. */
 export function faultsIn(root: string, pages: ReadonlyMap<string, Rendered>): string[] {
   return [...pages].flatMap(([path, { links, raw }]) => [
     ...links.flatMap((link) =>
@@ -60,7 +60,7 @@ export function faultsIn(root: string, pages: ReadonlyMap<string, Rendered>): st
   }
 }
 
-/** What the search reads: the address of a section, the title of its page, its heading and its text. */
+/** What the search reads about each section: its address, the title of its page, its heading and its text. */
 function sectionsOf(documents: ReadonlyMap<string, string>, pages: ReadonlyMap<string, Rendered>) {
   return [...pages].flatMap(([path, { sections }]) => {
     const title = titleOf(documents.get(path) ?? '');
@@ -73,11 +73,11 @@ interface Filling {
   /** The address of the sections. */
   readonly sections: string;
   readonly article: string;
-  /** The relative path from the page to the address of the site. */
+  /** The relative path from the page to the site's address. */
   readonly up: string;
 }
 
-/** Vite writes one template, with a module script. A page that is opened as a file runs only ordinary scripts. */
+/** Vite writes one template with a module script, but a page that is opened as a file runs only ordinary scripts. */
 function templateIn(bundle: Rolldown.OutputBundle): string {
   const { source } = bundle['index.html'] as Rolldown.OutputAsset;
   const html = typeof source === 'string' ? source : new TextDecoder().decode(source);

@@ -1,4 +1,4 @@
-/** How the documents become pages: one template with its script and style, filled in once for each document. */
+/** How the documents become pages: one template, with its script and style, is filled in once for each document. */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 import { site } from './site.ts';

@@ -1,4 +1,4 @@
-/** How the page of links is built: one file like `verify.html`, which may send requests to the service that it came from. */
+/** How the page for links is built: as one file like `verify.html`, but it may send requests to the service that it came from. */
 import { defineConfig } from 'vite';
 import { oneFile } from '../../tools/pages/one-file.ts';
 

@@ -1,10 +1,10 @@
-/** How `verify.html` is built: one file, whose script and style are named by their digests in its own policy. */
+/** How `verify.html` is built: as one file. Its own policy names its script and style by their digests. */
 import { defineConfig } from 'vite';
 import { oneFile } from '../../tools/pages/one-file.ts';
 
 /**
- * No tag ends a `plaintext` element. Whatever somebody puts behind the page in a file is text of this element, so that the
- * page's bytes alone decide what the file shows.
+ * No tag ends a `plaintext` element. Whatever somebody adds to a file after the page is text in this element, so the page's
+ * bytes alone decide what the file shows.
  */
 const END = '<plaintext id="export" hidden>';
 

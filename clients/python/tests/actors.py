@@ -1,4 +1,4 @@
-"""The two clients behind one interface, so that every scenario is played with both."""
+"""Puts both clients behind one interface, so that every scenario can be played with each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vouchbox import AsyncClient, Client, Retry
 
 
 class SyncActor:
-    """Plays with the blocking client; it is interrupted by Ctrl-C."""
+    """Plays with the blocking client. Ctrl-C interrupts it."""
 
     name = "Client"
 
@@ -38,7 +38,7 @@ class SyncActor:
 
 
 class AsyncActor:
-    """Plays with the client for asyncio; it is interrupted by the cancellation of its task."""
+    """Plays with the asyncio client. Cancelling its task interrupts it."""
 
     name = "AsyncClient"
 
@@ -76,7 +76,7 @@ class AsyncActor:
 
 
 def _called(workspace: object, client: object, call: str) -> Callable[..., Any]:
-    """The method of the workspace, if there is one with that method; else the client's method."""
+    """The workspace's method, if there is a workspace with that method; otherwise the client's method."""
     return getattr(workspace, call, None) or getattr(client, call)
 
 

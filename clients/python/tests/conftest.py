@@ -28,5 +28,5 @@ def proxy(service: Service) -> Iterator[FaultProxy]:
 
 @pytest.fixture
 def api_key() -> str:
-    """The key of a tenant that no other test uses."""
+    """A key for a tenant that no other test uses."""
     return f"key-of-{next(_tenants)}"

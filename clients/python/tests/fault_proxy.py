@@ -1,6 +1,6 @@
-"""A proxy on loopback that passes requests to the service, except for the faults it was told to make.
+"""A proxy on loopback that passes requests to the service, apart from the faults that it was told to make.
 
-It is as simple as a proxy can be: one request at a time on a connection, whole bodies, and no stream. `clients/README.md`
+It is as simple as a proxy can be: one request at a time on each connection, whole bodies, and no streams. `clients/README.md`
 lists the faults.
 """
 
@@ -21,7 +21,7 @@ HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length",
 
 
 def operation_of(method: str, path: str) -> str:
-    """A request without its query and its job or grading: `GET /v1/jobs/{id}/result`."""
+    """The name of a request, without its query and the id in its path: `GET /v1/jobs/{id}/result`."""
     named = re.sub("/v1/(jobs|gradings)/[^/]+", r"/v1/\1/{id}", urlsplit(path).path)
     return f"{method} {named}"
 
@@ -37,7 +37,7 @@ class Seen:
 
 @dataclass
 class Fault:
-    """A fault, and the number of requests for which it is still to be made."""
+    """A fault, and for how many more requests to make it."""
 
     what: dict[str, Any]
     left: int
@@ -51,7 +51,7 @@ class FaultProxy:
     faults: list[Fault] = field(default_factory=list[Fault])
     seen: list[Seen] = field(default_factory=list[Seen])
     on_request: Callable[[str], None] | None = None
-    """Called in the proxy's thread when a request arrived."""
+    """Called in the proxy's thread when a request has arrived."""
     on_held: Callable[[str], None] | None = None
     """Called in the proxy's thread when an answer is kept back."""
 
@@ -73,7 +73,7 @@ class FaultProxy:
         self.faults.append(Fault(what, int(what.get("count", 1))))
 
     def take(self, operation: str) -> dict[str, Any]:
-        """The fault for a request, which uses it up; an empty fault if there is none."""
+        """The fault for a request; an empty fault if there is none. The request uses the fault up."""
         with self._lock:
             for fault in self.faults:
                 if fault.what["on"] == operation and fault.left > 0:
@@ -82,7 +82,7 @@ class FaultProxy:
         return {}
 
     def requests(self, operation: str) -> list[Seen]:
-        """The requests of one operation that arrived so far."""
+        """The requests for one operation that have arrived so far."""
         return [request for request in self.seen if request.operation == operation]
 
     def close(self) -> None:
@@ -97,7 +97,7 @@ class _Handler(BaseHTTPRequestHandler):
     owner: FaultProxy
 
     def log_message(self, format: str, *args: object) -> None:
-        """Tests print what went wrong, and nothing else."""
+        """Logs nothing: tests print only what went wrong."""
 
     def handle_any(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length", "0")))
@@ -111,7 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif "answer" in fault:
             self.answer_instead(fault["answer"])
         else:
-            # If the answer will be kept back, the query is left out, so that the service answers without a wait.
+            # If the answer will be kept back, the query is left out, so that the service answers without waiting.
             path = self.path.partition("?")[0] if fault.get("fault") == "hold_answer" else self.path
             self.answer_with(fault, operation, *self.forwarded(path, body))
 
@@ -167,7 +167,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send(answer["status"], headers, answer["body"].encode())
 
     def send(self, status: int, headers: dict[str, str], body: bytes, length: int | None = None) -> None:
-        """Sends an answer, or only so much of its body."""
+        """Sends an answer, or only a part of its body."""
         self.send_response_only(status)
         for name, value in headers.items():
             self.send_header(name, value)

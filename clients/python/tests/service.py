@@ -1,4 +1,4 @@
-"""The real service as a process of its own, started as the repository's tests start it."""
+"""Runs the real service as a process of its own, started as the repository's tests start it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ TENANTS = [f"tenant{number}" for number in range(300)]
 
 
 def can_isolate() -> bool:
-    """Whether the tests may start cells. Elsewhere programs run in the development provider, which isolates nothing."""
+    """Whether the tests may start cells. If not, programs run in the development provider, which isolates nothing."""
     return os.name == "posix" and os.geteuid() == 0 and shutil.which("crun") is not None
 
 
 class Service:
-    """A running service. Stop it: a killed one could not clean up."""
+    """A running service. Stop it instead of killing it, so that it can clean up."""
 
     def __init__(self, **more: str) -> None:
         self._directory = tempfile.mkdtemp(prefix="vouchbox-python-")

@@ -1,4 +1,4 @@
-"""Many runs at once: each comes back, though the service has room for few of them at a time."""
+"""Many runs at once: each one comes back, although the service has room for only a few at a time."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_turns_are_passed_on_in_order_and_one_that_was_given_up_goes_to_the_next
     turns.give_up(rows[1])
     turns.pass_on()
     assert begun == [0]
-    turns.give_up(rows[0])  # It had the turn already.
+    turns.give_up(rows[0])  # It already had the turn.
     assert begun == [0, 2]
     turns.pass_on()
     assert (turns.open, turns.waiting) == (0, 0)

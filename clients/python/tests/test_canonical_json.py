@@ -1,4 +1,4 @@
-"""Canonical JSON and the strict reader, tried on vectors that this package did not make."""
+"""Tries canonical JSON and the strict reader on vectors that this package did not make."""
 
 from __future__ import annotations
 

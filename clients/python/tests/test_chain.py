@@ -1,4 +1,4 @@
-"""The event chain and the receipt of a real job, recomputed: unchanged, and with each thing in them changed."""
+"""Recomputes the event chain and the receipt of a real job, first unchanged, then with each thing in them changed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_record_of_a_job_holds_together(record: tuple[History, dict[str, Any
 
 
 def change(at: int, **members: Any) -> Callable[[History], int]:
-    """Changes members of the event at an index, and says which sequence number is then the first wrong one."""
+    """Changes members of the event at an index. Returns the first sequence number that is then wrong."""
 
     def make(events: History) -> int:
         events[at] |= members
@@ -139,7 +139,7 @@ def test_events_of_the_first_version_before_hashed_ones_count_as_unverifiable(re
 
 
 def changed_receipt(receipt: dict[str, Any], **members: Any) -> dict[str, Any]:
-    """A receipt with other members, sealed again: only the comparison with the events can find it."""
+    """A receipt with changed members that is sealed again. Only the comparison with the events can find the change."""
     changed = {**receipt, **members}
     return {**changed, "receipt_sha256": receipt_sha256(changed)}
 

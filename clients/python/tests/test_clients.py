@@ -1,4 +1,4 @@
-"""Tests of what only one of the clients does, and of what no scenario can express."""
+"""Tests of what only one client does, and of what no scenario can express."""
 
 from __future__ import annotations
 
@@ -240,7 +240,7 @@ def test_a_program_brings_packages_that_were_uploaded(service: Service, api_key:
 
 
 def test_a_file_is_uploaded_once_and_named_by_jobs(service: Service, api_key: str) -> None:
-    content = bytes(range(256)) * 12_000  # More than a file inline may have.
+    content = bytes(range(256)) * 12_000  # More than an inline file may have.
     with Client(service.url, api_key) as client:
         stored = client.upload(content)
         assert stored["size_bytes"] == len(content)

@@ -1,4 +1,4 @@
-"""Gradings: hidden tests, one verdict, and what is refused before any job."""
+"""Gradings: hidden tests, one verdict, and what is refused before any job is made."""
 
 from __future__ import annotations
 
@@ -245,7 +245,7 @@ def test_gradings_that_expect_the_same_do_not_take_uploads_from_each_other(
         return client.grade("print(input())", tests=[GradeTest(name="one", stdin="same", expected="same\n")])
 
     def interfere(request: httpx.Request) -> None:
-        """Makes another grading between the uploads and the request of the first grading."""
+        """Makes another grading after the first grading's uploads and before its request."""
         if request.method == "POST":
             asked.append(request.url.path)
             if len(asked) == 1:
@@ -369,7 +369,7 @@ SENT: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def judged(service: Service) -> tuple[bytes, GradingJobs]:
-    """A real verdict, and the jobs of its grading."""
+    """A real verdict and the grading's jobs."""
     with Client(service.url, "key-of-tenant199") as client:
         grading_id = client.submit_grading(SENT)["grading_id"]
         found = client.wait_for_grading(grading_id)

@@ -1,4 +1,4 @@
-"""A service that answers anything, over real HTTP: nothing that it says is believed before its form was checked."""
+"""A service that may answer anything over real HTTP. Nothing that it says is believed before its form was checked."""
 
 from __future__ import annotations
 

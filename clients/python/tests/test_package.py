@@ -1,4 +1,4 @@
-"""The wheel: what is in it, and that it works where nothing else was installed."""
+"""The wheel: what is in it, and that it works where nothing else is installed."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_wheel_runs_a_program_from_an_empty_environment(wheel: Path, service
 
 
 def environment(directory: Path, wheel: Path) -> Path:
-    """An environment with the wheel and its dependencies, from a package index or, if none can be reached, from this Python."""
+    """An environment with the wheel. Its dependencies come from a package index or, if none can be reached, from this Python."""
     python = directory / "bin/python"
     run(sys.executable, "-m", "venv", directory)
     fetched = subprocess.run(

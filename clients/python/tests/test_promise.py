@@ -1,4 +1,4 @@
-"""Only a promise of the submission itself is accepted; any other signed promise is an error."""
+"""Only a promise for the submission itself is accepted. Any other signed promise is an error."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ FOLDED: dict[str, Any] = {
 
 
 class Promising(ThreadingHTTPServer):
-    """A service that accepts a job and answers with this promise; None for a refusal."""
+    """A service that accepts a job and answers with this promise, or with a refusal if it is None."""
 
     daemon_threads = True
     promise: bytes | None = None

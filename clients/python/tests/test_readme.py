@@ -1,4 +1,4 @@
-"""The examples of the README, of docs/GRADING.md and of docs/AGENTS.md, run as they stand there."""
+"""Runs the examples in the README, docs/GRADING.md and docs/AGENTS.md exactly as they are written there."""
 
 from __future__ import annotations
 

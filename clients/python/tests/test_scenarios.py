@@ -1,4 +1,4 @@
-"""The scenarios that all clients share, played against the real service with both clients of this package."""
+"""Plays the scenarios that all clients share against the real service, with both clients of this package."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_scenario(
 
 
 class _Play:
-    """A scenario as far as it has come."""
+    """A scenario in progress."""
 
     def __init__(self, actor: SyncActor | AsyncActor, proxy: FaultProxy) -> None:
         self.actor = actor
@@ -77,7 +77,7 @@ class _Play:
             assert self.heard == step["heard"]
 
     def _words(self, step: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """What a call takes: the job is the newest one, unless the step names another."""
+        """The arguments of a call. The job is the newest one, unless the step names another."""
         options = dict(step.get("with", {}))
         if "tests" in options:
             options["tests"] = [GradeTest(**test) for test in options["tests"]]
@@ -90,7 +90,7 @@ class _Play:
         return self.actor.do("jobs")
 
     def _until(self, step: Mapping[str, Any], words: list[Any], options: dict[str, Any]) -> Any:
-        """Makes the call, and repeats it while it is refused with the code in `until`."""
+        """Makes the call, and repeats it as long as it is refused with the code in `until`."""
         while True:
             try:
                 return self.actor.do(step["call"], *words, **options)

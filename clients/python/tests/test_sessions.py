@@ -1,4 +1,4 @@
-"""Sessions: programs that go on from where the last one ended, in real cells, by both clients."""
+"""Sessions with both clients, in real cells: each program goes on from where the last program ended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vouchbox import AsyncClient, Client, InputUnavailable, Kept, NotKept, Sessi
 
 
 class Face:
-    """One of the two clients, in a form in which each call returns only at its end."""
+    """Either client, with calls that return only when they are done."""
 
     def __init__(self, client: Any, loop: asyncio.AbstractEventLoop) -> None:
         self._client = client

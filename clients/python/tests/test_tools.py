@@ -1,4 +1,4 @@
-"""Tools that are functions of the caller's, with real programs in real cells, by both clients."""
+"""Tools that are the caller's functions, with real programs in real cells and both clients."""
 
 from __future__ import annotations
 

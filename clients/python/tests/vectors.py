@@ -14,7 +14,7 @@ PUBLISHED = Path(__file__).parents[4] / "shared/vectors"
 
 
 def own_cases(path: str) -> list[dict[str, Any]]:
-    """The cases of a file of the repository."""
+    """The cases in a file of the repository."""
     return json.loads((OWN / path).read_text())["cases"]
 
 
@@ -24,7 +24,7 @@ def bytes_of(case: dict[str, Any]) -> bytes:
 
 
 def published(path: str) -> Path:
-    """A published file. Without it the test is skipped, and says so."""
+    """A published file. If it is missing, the test is skipped and says so."""
     found = PUBLISHED / path
     if not found.exists():
         pytest.skip(f"there are no published vectors in ../shared/vectors/{path}")

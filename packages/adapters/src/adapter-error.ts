@@ -1,16 +1,16 @@
-/** The answer of an adapter if a request cannot be served, or if no program ran. */
+/** What an adapter answers if it cannot serve a request, or if no program ran. */
 import { ServiceFailure, TransportFailure } from '@vouchbox/client';
 
 interface AdapterErrorOptions extends ErrorOptions {
   readonly retryAfterSeconds?: number | null;
 }
 
-/** An error answer of an adapter. */
+/** An adapter's answer that reports an error. */
 export class AdapterError extends Error {
   override readonly name = 'AdapterError';
   /** The HTTP status of the answer. */
   readonly status: number;
-  /** The member of the request that the message is about; null if it is about no member. */
+  /** The member of the request that the message is about; null if the message is about no single member. */
   readonly member: string | null;
   /** Seconds until the service would accept the request; null if the service did not say. */
   readonly retryAfterSeconds: number | null;
@@ -23,14 +23,14 @@ export class AdapterError extends Error {
   }
 }
 
-/** A part of another system's interface that has no counterpart here. */
+/** An error for a part of another system's interface without a counterpart here. */
 export function unsupported(member: string, why: string): AdapterError {
   return new AdapterError(422, why, member);
 }
 
 /**
- * The answer to a request that failed with this error. A refusal of the service stays a refusal, with its status. The answer
- * shows neither the cause of an internal failure nor a secret of the adapter, such as its key.
+ * The answer to a request that failed with this error. A refusal by the service stays a refusal with the same status. The
+ * answer shows neither the cause of an internal failure nor a secret of the adapter, such as its key.
  */
 export function adapterErrorOf(error: unknown): AdapterError {
   if (error instanceof AdapterError) return error;

@@ -1,11 +1,11 @@
-/** An adapter: the routes of another system's interface, and the form of its errors. */
+/** An adapter: the routes of another system's interface, and that system's form for errors. */
 import type { ServiceClient } from '@vouchbox/client';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { AdapterError } from './adapter-error.ts';
 import type { EqualBuilds } from './equal-builds.ts';
 import type { Languages } from './languages.ts';
 
-/** What the routes of an adapter use. */
+/** What an adapter's routes work with. */
 export interface AdapterParts {
   readonly client: ServiceClient;
   readonly languages: Languages;
@@ -20,6 +20,6 @@ export interface Adapter {
   readonly errorBody: (error: AdapterError) => unknown;
   /** The HTTP status of an error, as the other system gives it. */
   readonly statusOf: (error: AdapterError) => number;
-  /** A header that may carry the key beside `Authorization: Bearer`. */
+  /** Another header, besides `Authorization: Bearer`, in which a caller may send the key. */
   readonly keyHeader?: string;
 }

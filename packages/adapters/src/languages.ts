@@ -29,13 +29,13 @@ const PROBES: Readonly<Record<Language, string>> = {
   cpp: `#include <cstdio>\nint main() { std::printf("${C_VERSION}); return 0; }`,
 };
 
-/** The pack that programs in each language run in. For any other language, the service chooses the pack. */
+/** The packs in which programs run, keyed by language. For any other language, the service chooses the pack. */
 export type Runtimes = Readonly<Partial<Record<Language, string>>>;
 
-/** How long an answer of the service about itself is reused. A new pack is seen after this time. */
+/** How long the service's answer about itself is reused. So a new pack may be noticed only after this time. */
 const freshMilliseconds = 5000;
 
-/** The present offer of the service. The known versions are kept until the service offers other languages or packs. */
+/** What the service offers now. The versions found by probing are kept until the service offers other languages or packs. */
 export class Languages {
   readonly #client: ServiceClient;
   readonly #runtimes: Runtimes;
@@ -47,7 +47,7 @@ export class Languages {
     this.#runtimes = runtimes;
   }
 
-  /** The pack that a program in this language runs in; undefined if the service chooses. */
+  /** The pack in which programs in this language run; undefined if the service chooses. */
   runtimeOf(language: string): string | undefined {
     return this.#runtimes[language as Language];
   }
@@ -76,7 +76,7 @@ export class Languages {
     });
   }
 
-  /** Probes one language after another, because concurrent probes could use up the jobs that one caller may have at once. */
+  /** Probes one language after another: concurrent probes could use up the number of jobs that one caller may have at once. */
   async #probed(languages: readonly Language[]): Promise<readonly OfferedLanguage[]> {
     const offered: OfferedLanguage[] = [];
     for (const language of languages) offered.push(await this.#probe(language));

@@ -1,6 +1,6 @@
 /**
- * The HTTP server of one adapter: on loopback, or behind a key. It calls the service as one caller, and its callers can do only
- * what that caller may do.
+ * The HTTP server of one adapter, on loopback or protected by a key. The adapter calls the service as one caller, so those who
+ * call the adapter can do only what that caller may do.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
@@ -23,9 +23,9 @@ export interface AdapterOptions {
   readonly host: string;
   /** The port; 0 for any free port. */
   readonly port: number;
-  /** The credential that callers must send; null lets every caller of this host in, and is only for loopback. */
+  /** The credential that callers must send. Null admits every caller on this host, and is allowed only on loopback. */
   readonly key: string | null;
-  /** The pack that programs in each language run in. For any other language, the service chooses the pack. */
+  /** The packs in which programs run, keyed by language. For any other language, the service chooses the pack. */
   readonly runtimes?: Runtimes;
   /** The most requests that may wait here at once. */
   readonly openMax?: OpenRequestsMax;
@@ -47,7 +47,7 @@ export function isLoopback(host: string): boolean {
 /** The most bytes of a body: room for a program of 1 MiB and files of 4 MiB, escaped or in base64. */
 const bodyBytesMax = 16 * 1024 * 1024;
 
-/** @throws AdapterError if other hosts could call the adapter without a key, or if a named pack does not exist */
+/** @throws AdapterError if other hosts could call the adapter without a key, or if a given pack does not exist */
 export async function openAdapter(name: AdapterName, options: AdapterOptions): Promise<OpenAdapter> {
   const { client, host, port, key, runtimes = {}, openMax = OPEN_REQUESTS_MAX, onFailure } = options;
   if (key === null && !isLoopback(host)) {
@@ -92,8 +92,8 @@ function readAsJson(app: FastifyInstance): void {
 }
 
 /**
- * Admits a request. Without a key, every program of this host may call, but no page in a browser. A page's
- * requests can be recognised: they name the page's origin, or address this host by another name.
+ * Admits a request. Without a key, every program on this host may call, but no page in a browser may. Requests
+ * from a page can be recognised: they name the page's origin, or address this host by another name.
  */
 function admit(request: FastifyRequest, { key, keyHeader }: { key: string | null; keyHeader: string | null }): void {
   const { authorization, origin, host = '' } = request.headers;
@@ -118,7 +118,7 @@ function isSame(given: string, key: string): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
 }
 
-/** A line with the request, the status of its answer, and the messages of the adapter and of the failure's cause. */
+/** One line: the request, the status of its answer, the adapter's message, and the message from the cause. */
 function failureLine({ method, url }: FastifyRequest, { status, message, cause }: AdapterError): string {
   const why = cause instanceof Error && cause.message !== message ? `${message}: ${cause.message}` : message;
   return `${method} ${url.split('?')[0]} was answered with ${status}: ${why}`;

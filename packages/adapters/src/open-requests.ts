@@ -1,11 +1,11 @@
 /**
- * The requests that an adapter has received and not answered. They wait for their turn in the client, and each holds its body, so
- * their number and their bytes are bounded. A request beyond a bound is refused at once.
+ * The requests that an adapter has received but not yet answered. They wait for their turn in the client. Each keeps its body in
+ * memory, so their number and their bytes are bounded. A request beyond a bound is refused at once.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AdapterError } from './adapter-error.ts';
 
-/** The bounds of all open requests of an adapter together: their number and their bytes. */
+/** Bounds on all open requests of one adapter together: their number and their bytes. */
 export interface OpenRequestsMax {
   readonly requests: number;
   readonly bytes: number;
@@ -27,7 +27,7 @@ export function boundOpenRequests(app: FastifyInstance, most: OpenRequestsMax): 
       throw new AdapterError(503, 'queue is full', null, { retryAfterSeconds: 1 });
     open.set(request, size);
     bytes += size;
-    // If a caller hangs up, a request that arrived whole still runs.
+    // A request that has arrived whole still runs if its caller hangs up.
     reply.raw.once('close', () => {
       if (!request.raw.complete) close(request);
     });

@@ -1,7 +1,7 @@
 /**
- * Turns a program of another system into a submission. In that system, files lie beside the program in its working directory,
- * and the program writes files there, too. In a cell, input comes in `input/` and results leave in `output/`. A short program of
- * ours copies `input/` into `output/` and runs the caller's program there.
+ * Turns another system's program into a submission. In that system, the program's working directory has the other files, and the
+ * program writes its own files there. In a cell, a program reads from `input/` and leaves results in `output/`. So a short
+ * program of ours copies `input/` into `output/` and runs the caller's program there.
  */
 import type { JobSubmission } from '@vouchbox/protocol';
 import type { Language } from '@vouchbox/protocol/vocabulary';
@@ -17,12 +17,12 @@ export interface NamedFile {
 export interface Program {
   readonly language: Language;
   readonly code: string;
-  /** The other system's name for the file with the code; it matters only if there are other files. */
+  /** The other system's name for the file with the code. The name matters only if there are other files. */
   readonly name: string;
   readonly stdin?: string | undefined;
   readonly args: readonly string[];
   readonly besides: readonly NamedFile[];
-  /** The paths, in the working directory, of the files to return. */
+  /** The files to return, as paths in the working directory. */
   readonly wanted: readonly string[];
   readonly limits: Limits;
   /** The options and limits of the compiler, if the language has one. */
@@ -56,7 +56,7 @@ function quoted(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** @throws AdapterError if there is no way to run a program of this language beside other files */
+/** @throws AdapterError if a program in this language cannot run together with other files */
 export function submissionOf(program: Program): JobSubmission {
   const { language, code, name, stdin, args, besides, wanted, limits } = program;
   const common = { language, args: [...args], limits, outputs: [], ...(stdin !== undefined && { stdin }) };

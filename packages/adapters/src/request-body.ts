@@ -1,4 +1,4 @@
-/** Reads members of a request body that nobody has checked yet. Each error names the member. */
+/** Reads members of an unchecked request body. Each error names the member. */
 import { AdapterError } from './adapter-error.ts';
 
 export type Body = Readonly<Record<string, unknown>>;
@@ -22,7 +22,7 @@ export function requiredText(body: Body, member: string): string {
   return text;
 }
 
-/** A member that is a number, or a number as text, as forms send it; undefined if it is missing or null. */
+/** A member that is a number, or the text of a number, as forms send it; undefined if it is missing, null or empty. */
 export function optionalNumber(body: Body, member: string): number | undefined {
   const value = body[member];
   if (value === undefined || value === null || value === '') return undefined;

@@ -1,6 +1,6 @@
 /**
- * Runs a program to its end, and returns the facts that another system's interface needs. A program of a compiled language
- * is built by one job and started by another, each under its own limits.
+ * Runs a program to its end, and returns the facts that another system's interface needs. For a compiled language, one job
+ * builds the program and another starts it, each under its own limits.
  */
 import type { RunResult } from '@vouchbox/client';
 import type {
@@ -17,7 +17,7 @@ import type { AdapterParts } from './adapter.ts';
 import { AdapterError, refusals } from './adapter-error.ts';
 import { type Program, submissionOf } from './program.ts';
 
-/** How a program ended, in the terms of most other systems. No kind is guessed from an exit code. */
+/** How a program ended, in terms that most other systems share. The kind is never guessed from an exit code. */
 export type EndKind = 'exited' | 'signaled' | 'time_limit' | 'memory_limit' | 'compile_failed';
 
 export interface Ended {
@@ -30,7 +30,7 @@ export interface Ended {
   readonly stdout: string;
   readonly stderr: string;
   readonly truncated: boolean;
-  /** The service's texts about exceeded limits; empty if there are none. */
+  /** The service's texts about exceeded limits; empty if no limit was exceeded. */
   readonly remarks: readonly string[];
   readonly wallMilliseconds: number | null;
   readonly cpuMilliseconds: number | null;
@@ -43,14 +43,14 @@ export interface Ended {
 type Asked = JobSubmission & { readonly language: Language };
 
 /**
- * The outcome of a program: a run or a failed build. The `build` of a run is null if nothing was compiled. `job` is the
- * submission of the job that has the program's outcome.
+ * The outcome of a program: a run or a failed build. A run's `build` is null if nothing was compiled. `job` is the
+ * submission whose job has the program's outcome.
  */
 export type Ran =
   | { readonly job: Asked; readonly build: RunResult | null; readonly run: RunResult }
   | { readonly job: Asked; readonly build: RunResult; readonly run: null };
 
-/** The end of the job with the program's outcome. */
+/** The result of the job that has the program's outcome. */
 export function ofProgram({ build, run }: Ran): RunResult {
   return run ?? build;
 }
@@ -61,8 +61,8 @@ type Prepared =
   | { readonly build: RunResult; readonly start: null; readonly job: Asked };
 
 /**
- * Runs the program in its turn: while the service has no room, the program waits in the client. With `history`, the
- * request for each job also asks for its events.
+ * Runs the program when its turn comes: while the service has no room, the program waits in the client. With `history`,
+ * the request for each job also asks for the job's events.
  */
 export async function runProgram(parts: AdapterParts, program: Program, { history = false } = {}): Promise<Ran> {
   const ready = await prepared(parts, program, history);
@@ -72,8 +72,8 @@ export async function runProgram(parts: AdapterParts, program: Program, { histor
 }
 
 /**
- * Stores the job and returns its id. If the program is built first, waits for the build; if the build fails, returns
- * the id of the build's job. @throws AdapterError if the service refuses a job
+ * Submits the job and returns its id. If the program must be built first, waits for the build; if the build fails,
+ * returns the id of the build's job. @throws AdapterError if the service refuses a job
  */
 export async function submitted(parts: AdapterParts, program: Program): Promise<string> {
   const { build, start } = await prepared(parts, program);
@@ -103,8 +103,8 @@ async function prepared(
 }
 
 /**
- * How the compiler and the program ended; null for a stage that did not run. Without builds, one job runs both: its end
- * is the program's unless the compiler failed. @throws AdapterError if a stage was cancelled, or if nothing ran
+ * How the compiler and the program ended; null for a stage that did not run. On a service without builds, one job runs both:
+ * its end is the program's unless the compiler failed. @throws AdapterError if a stage was cancelled, or if nothing ran
  */
 export function stagesOf({ build, run }: Ran): { readonly compile: Ended | null; readonly run: Ended | null } {
   const compile = build === null ? null : endOf(build);
@@ -121,7 +121,7 @@ export function endOf(end: End): Ended {
   const { job_id, signal, stdout, stderr, truncated, violations, receipt, history = [] } = end;
   const { resource_usage: whole, program_usage, build } = receipt ?? {};
   const isCompiler = build !== undefined || violations.some(({ phase }) => phase === 'compile');
-  // A product's job also runs a process that starts the product. The usage of that process does not count.
+  // A product's job also runs the process that starts the product. That process's usage does not count.
   const usage = isCompiler ? whole : (program_usage ?? whole);
   return {
     job_id,
@@ -140,18 +140,18 @@ export function endOf(end: End): Ended {
   };
 }
 
-/** What an answer says beside the outcome: exceeded limits, and truncated output; empty if there is neither. */
+/** What an answer says besides the outcome: which limits were exceeded and whether output was truncated; empty if neither. */
 export function messageOf({ remarks, truncated }: Ended): string {
   const cut = truncated ? ['the output is cut: the program wrote more than is recorded'] : [];
   return [...remarks, ...cut].join('; ');
 }
 
-/** The exit code. A failed compiler has no recorded code, so 1 stands for it: callers only compare the code with 0. */
+/** The exit code. The code of a failed compiler is not recorded; 1 replaces it, since callers only compare the code with 0. */
 function exitCodeOf({ exit_code, terminal_reason }: End): number | null {
   return terminal_reason === 'compile_failed' ? 1 : exit_code;
 }
 
-/** The kind of end for each reason that lies in a program itself. With any other reason, the program has no result. */
+/** The kind of end for each reason that lies in the program itself. After any other reason, the program has no result. */
 const END_KINDS: Readonly<Partial<Record<TerminalReason, EndKind>>> = {
   exited: 'exited',
   signaled: 'signaled',
@@ -169,7 +169,7 @@ function kindOf({ job_id, status, terminal_reason }: End): EndKind {
 
 const isOutput = (kind: string): kind is StreamName => kind === 'stdout' || kind === 'stderr';
 
-/** Both streams in the order in which they were written. Only the job's history has this order. */
+/** Both streams, in the order in which the program wrote them. Only the job's history records that order. */
 export function outputInOrder({ history }: Ended): string {
   return history.map(({ kind, data }) => (isOutput(kind) ? outputText(data as OutputRecord) : '')).join('');
 }

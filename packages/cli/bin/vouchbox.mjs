@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Runs Vouchbox on the Node that runs this file. `vouchbox`, beside this file, finds the pinned Node. This file is plain
-// JavaScript, so that any Node from 18 on can read it and report that the Node is too old.
+// Runs Vouchbox on the Node that runs this file. The script `vouchbox`, beside this file, finds the pinned Node. This file is
+// plain JavaScript, so that any Node from version 18 on can read it, and an old one can report that it is too old.
 import { existsSync } from 'node:fs';
 import module from 'node:module';
 import { dirname, join } from 'node:path';
@@ -24,8 +24,8 @@ function packageDirectory() {
 }
 
 /**
- * Caches compiled sources beside their packages, for this process and its threads. This adds no risk: whoever can write
- * there can change the sources as well. If this user cannot write there, nothing is cached.
+ * Caches compiled sources beside their packages, for this process and its threads. The cache adds no risk: whoever can
+ * write to it can change the sources as well. If this user cannot write there, nothing is cached.
  */
 function keepCompiled() {
   const directory = packageDirectory();

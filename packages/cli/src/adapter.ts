@@ -1,4 +1,4 @@
-/** `vouchbox adapter`: the interface of another system in front of a service. */
+/** `vouchbox adapter`: offers another system's interface in front of a service. */
 import { AdapterError, type AdapterName, isLoopback, openAdapter, type Runtimes } from '@vouchbox/adapters';
 import { LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import { CommandFailure } from './failures/command-failure.ts';
@@ -12,7 +12,7 @@ import { type JsonOption, note, printResult } from './terminal/print.ts';
 export interface AdapterCommandOptions extends AccessOptions, JsonOption {
   readonly host: string;
   readonly port: number;
-  /** The key that callers of the adapter must send; without a key, only callers of this host are served. */
+  /** The key that callers of the adapter must send; without a key, only callers on this host are served. */
   readonly callerKey?: string;
   /** `language=pack`. */
   readonly runtime: readonly string[];
@@ -46,7 +46,7 @@ function runtimeOf(text: string): [string, string] {
   throw new UsageError(`--runtime ${text}: give LANGUAGE=PACK, such as python=python-data, of ${LANGUAGES.join(', ')}`);
 }
 
-/** Reports an unknown pack of `--runtime` as wrong usage, and any other error of the adapter as a failure. */
+/** Reports an unknown pack in `--runtime` as wrong usage, and any other adapter error as a failure. */
 function rethrowInWords(error: unknown): never {
   if (!(error instanceof AdapterError)) throw error;
   if (error.member === 'runtimes') throw new UsageError(`--runtime: ${error.message}`, { cause: error });

@@ -11,7 +11,7 @@ afterAll(() => rmSync(place, { recursive: true }));
 
 const [programs, command] = [join(place, 'node_modules/.bin'), join(place, 'packages/cli/bin')];
 
-/** Copies the command to a place where its Node is this shell script. @returns the path of the copied command */
+/** Copies the command to a place where this shell script stands in for its Node. @returns the path of the copied command */
 function commandBeside(node: string): string {
   for (const directory of [programs, command]) mkdirSync(directory, { recursive: true });
   writeFileSync(join(programs, 'node'), `#!/bin/sh\n${node}\n`, { mode: 0o755 });
@@ -19,7 +19,7 @@ function commandBeside(node: string): string {
   return join(command, 'vouchbox');
 }
 
-test('vouchbox starts its own copy of Node, without an inspector and with a small space for new objects', () => {
+test('vouchbox starts its own copy of Node, with the inspector disabled and a small space for new objects', () => {
   const words = execFileSync(commandBeside('printf "%s\\n" "$@"'), ['serve', '--port', '0'], { encoding: 'utf8' });
   const options = ['--disable-sigusr1', '--max-semi-space-size=8'];
   expect(words.trimEnd().split('\n')).toEqual([...options, join(command, 'vouchbox.mjs'), 'serve', '--port', '0']);

@@ -1,8 +1,8 @@
 /**
- * `vouchbox demo`, and `npm run quickstart` in a checkout: shows a newcomer the service. It starts a service on a store in a
- * temporary directory and submits a real program with an input and an output file, in the strongest class of this host. It
- * shows the output as it comes, then the result with the observed posture, and checks the signed export as somebody else would.
- * With `--once`, or if CI is set, it ends there; otherwise it keeps serving until Ctrl-C.
+ * `vouchbox demo`, and `npm run quickstart` in a checkout: shows a newcomer the service. It starts a service that keeps its store
+ * in a temporary directory, and submits a real program with an input and an output file, in the strongest class of this host. It
+ * shows the output as it comes, then the result with the observed posture, and checks the signed export as another person would.
+ * With `--once`, or if CI is set, the demo ends there; otherwise it keeps serving until Ctrl-C.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -44,7 +44,7 @@ const submission: JobSubmission = {
   code: PROGRAM,
   files: [{ path: 'input/temperatures.csv', content_base64: Buffer.from(TEMPERATURES).toString('base64') }],
   outputs: ['output/summary.txt'],
-  // The first program must not run out of time on a slow or emulated machine.
+  // Long enough for the first program on a slow or emulated machine.
   limits: { wall_seconds: 60, cpu_seconds: 60 },
 };
 
@@ -81,7 +81,7 @@ function showResult({ detail, result }: { detail: JobDetail; result: FoldedResul
   showPosture(detail);
 }
 
-/** Shows what was observed while the program ran. Nothing here is read from the configuration. */
+/** Shows what was observed while the program ran, not what was configured. */
 function showPosture(detail: JobDetail): void {
   const { receipt } = detail;
   const limits = detail.effective_spec?.limits;
@@ -122,7 +122,7 @@ async function showVerification(
   }
 }
 
-/** Three commands to copy; each works by itself, whether this service runs or not. */
+/** Three commands to copy. Each works by itself, even when this service no longer runs. */
 function showNext(): void {
   title('Try next');
   say("    echo 'print(6 * 7)' > answer.py && npx --no vouchbox run answer.py");

@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from 'vitest';
 const SVC = fileURLToPath(new URL('../bin/vouchbox', import.meta.url));
 const NOBODY = 65534;
 
-/** Writes the word `$1` to a temporary file `$3`, mounts that over the host's file `$2`, and runs the remaining words. */
+/** Writes the word `$1` to a temporary file `$3`, mounts that file over the host's file `$2`, and runs the remaining words. */
 const HIDE = 'echo "$1" > "$3"; mount --bind "$3" "$2"; rm "$3"; shift 3; exec "$@"';
 
 interface Host {
@@ -19,7 +19,7 @@ interface Host {
 
 const doctor = (host: Host, ...args: string[]) => asUser(host, 'doctor', ...args);
 
-/** Runs a command as an ordinary user, on a host that allows user namespaces to nobody or to everybody. */
+/** Runs a command as an ordinary user, on a host where either nobody or everybody may make user namespaces. */
 function asUser({ namespaces, env = {} }: Host, ...args: string[]) {
   const hide = join(tmpdir(), `svc-doctor-test-${process.pid}`);
   const setting = '/proc/sys/user/max_user_namespaces';
@@ -83,7 +83,7 @@ test('vouchbox mcp config says what the user lacks to start cells', () => {
   expect(able.stderr).not.toContain('you lack');
 });
 
-test('without crun, runsc and a loopback device, the doctor still finds that the launcher isolates programs', () => {
+test('the doctor finds that the launcher isolates programs even without crun, runsc and a loopback device', () => {
   const hide = 'for name in crun runsc; do mount --bind /dev/null "$(command -v $name)"; done; exec "$@"';
   const words = [
     '--mount',
@@ -107,7 +107,7 @@ test('without crun, runsc and a loopback device, the doctor still finds that the
   expect(usable).toBe('namespace');
 });
 
-test('the doctor tries no cells on a node that runs no programs, and needs no rights there', () => {
+test('on a node that runs no programs, the doctor tries no cells and needs no rights', () => {
   const { status, stdout } = doctor(
     { namespaces: false, env: { SERVICE_ROLES: 'api,signer', SERVICE_FREE_SPACE_RESERVE_MB: '0' } },
     '--json',

@@ -1,4 +1,4 @@
-/** `vouchbox doctor`: tries every control of this host and reports the results, with advice. */
+/** `vouchbox doctor`: tries every control on this host and reports the results, with advice. */
 import { rmdirSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { printable } from '@vouchbox/protocol/vocabulary';
@@ -15,7 +15,7 @@ export interface DoctorCommandOptions {
   readonly runtimePacksDir?: string;
 }
 
-/** Exits with 0 if this host meets the needs of its service. Most services run programs, and need to isolate them. */
+/** Exits with 0 if this host can do what its service needs. Most services run programs, so they need isolation. */
 export async function doctorCommand({ json, ...options }: DoctorCommandOptions): Promise<number> {
   // A missing temporary directory is reported first: it would make several checks fail with misleading advice.
   rmdirSync(temporaryDirectory('svc-doctor-'));

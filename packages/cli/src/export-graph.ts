@@ -5,7 +5,7 @@ import { CommandFailure, WrongAnswer } from './failures/command-failure.ts';
 import { type ExportOrigin, writeExport } from './files/export-origin.ts';
 import type { NewDirectory } from './files/new-directory.ts';
 
-/** Gives a job to `use`, and removes its data when `use` has ended. Returns null if the job is not kept any more. */
+/** Gives a job to `use`, and removes the job's data when `use` has ended. Returns null if the job is no longer kept. */
 export type ReadJob = <Result>(
   job_id: string,
   use: (origin: ExportOrigin) => Promise<Result>,
@@ -15,18 +15,18 @@ export interface WrittenJob {
   readonly job_id: string;
   /** Every file of the job in the directory. */
   readonly files: readonly string[];
-  /** Input files that are not stored any more. */
+  /** Input files that are no longer stored. */
   readonly missing: readonly string[];
 }
 
 export interface WrittenGraph {
   readonly tenant: string;
   readonly jobs: readonly WrittenJob[];
-  /** Jobs that are not kept any more. */
+  /** Jobs that are no longer kept. */
   readonly gone: readonly string[];
 }
 
-/** Writes an export of the job, then of the jobs whose files it was given, and so on. The list of the jobs is written last. */
+/** Exports the job, then the jobs whose files were its inputs, then theirs, and so on. Writes the list of the jobs last. */
 export async function writeGraph(
   directory: NewDirectory,
   job_id: string,
@@ -64,7 +64,7 @@ export async function writeGraph(
   return { tenant, jobs, gone };
 }
 
-/** The jobs whose outputs this job has as input files, and the job that its program talked to. */
+/** The jobs whose outputs were this job's input files, and the job that its program talked to. */
 function namedIn({ interaction, ...spec }: StoredSpec): readonly string[] {
   const makers = inputsOf(spec).flatMap((file) => ('from' in file ? [file.from.job_id] : []));
   return interaction === undefined ? makers : [...makers, interaction.peer];

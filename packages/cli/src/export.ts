@@ -1,6 +1,6 @@
 /**
- * `vouchbox export`: writes everything an auditor needs of one job into one directory that can be checked without the
- * service. The job is read from a service with a key, or from a stopped service's data directory.
+ * `vouchbox export`: writes everything that an auditor needs to know about one job into a directory that can be checked
+ * without the service. The job is read from a service, with a key, or from a stopped service's data directory.
  */
 import { readFileSync } from 'node:fs';
 import { ServiceFailure, TransportFailure } from '@vouchbox/client';
@@ -22,14 +22,14 @@ import { shellWord } from './terminal/shell-word.ts';
 
 export interface ExportOptions extends AccessOptions, JsonOption {
   readonly output?: string;
-  /** PEM of the public key that signed the job, if the service has another key by now; for a graph, every such key. */
+  /** PEM of the public key that signed the job, if the service has a newer key now; for a graph, every such key. */
   readonly publicKey?: readonly string[];
   readonly evidenceOnly?: true;
   /** Also exports every job that the job depends on. */
   readonly withInputs?: true;
-  /** A new file for the proof of the log. It lies beside the directory: older verifiers refuse unknown files in a directory. */
+  /** A new file for the log's proof. It lies beside the directory, since older verifiers refuse unknown files in a directory. */
   readonly logProof?: string;
-  /** A new file for the promise of the job. It lies beside the directory for the same reason. */
+  /** A new file for the job's promise. It lies beside the directory for the same reason. */
   readonly promise?: string;
   /** A new file for the envelope of the canary that the job names. It lies beside the directory for the same reason. */
   readonly canary?: string;
@@ -38,7 +38,7 @@ export interface ExportOptions extends AccessOptions, JsonOption {
   readonly tenant?: string;
 }
 
-/** Writes the directory, whole or not at all, and prints its path. The exit code says which side failed. */
+/** Writes the directory, whole or not at all, and prints the directory's path. The exit code says which side failed. */
 export async function exportJob(job_id: string, options: ExportOptions): Promise<number> {
   using interrupts = takeInterrupts();
   try {
@@ -51,7 +51,7 @@ export async function exportJob(job_id: string, options: ExportOptions): Promise
   }
 }
 
-/** The exit code of a failure that is not wrong usage. It says which side failed. */
+/** The exit code for a failure that is not wrong usage. The code says which side failed. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof ServiceFailure || isOperatorError(error)) return EXPORT_EXIT.refused;
   if (error instanceof WrongAnswer) return EXPORT_EXIT.wrongAnswer;
@@ -63,9 +63,9 @@ function exitCodeOf(error: unknown): number {
 interface Written {
   readonly target: string;
   readonly tenant: string;
-  /** Input files, of the job or of all jobs of a graph, that the service does not keep any more. */
+  /** Input files that the service no longer keeps: those of the job, or of all jobs in a graph. */
   readonly missing: readonly string[];
-  /** Null for an export of only the job. */
+  /** Null if only the job was exported. */
   readonly graph: WrittenGraph | null;
 }
 
@@ -137,7 +137,7 @@ function tell(job_id: string, { target, tenant, missing, graph }: Written, optio
   return EXIT.ok;
 }
 
-/** Names every job in the graph: whoever passes the graph on discloses all of them. */
+/** Names every job in the graph, because whoever passes the graph on discloses all of these jobs. */
 function tellDisclosed(jobs: readonly WrittenJob[]): void {
   note(`it discloses ${jobs.length} ${jobs.length === 1 ? 'job' : 'jobs'}, their output and events among them:`);
   for (const { job_id, files } of jobs) {
@@ -146,7 +146,7 @@ function tellDisclosed(jobs: readonly WrittenJob[]): void {
   }
 }
 
-/** Checks the options before anything is made: a job is read either from a service or from a data directory. */
+/** Checks the options before any file is made: a job is read either from a service or from a data directory. */
 function checkSource({ url, dataDir, tenant }: ExportOptions): void {
   if (dataDir === undefined && tenant === undefined) return;
   if (url !== undefined) throw new UsageError('a job is exported from --url or from --data-dir, not from both');

@@ -1,6 +1,6 @@
 /**
- * `vouchbox grade`: a program against tests that it does not see. Prints the verdict of each test, and can write them
- * with the evidence of every job, for `service-verify verdict`.
+ * `vouchbox grade`: runs a program against tests that it does not see. Prints the verdict of each test, and can write the
+ * verdicts together with every job's evidence, for `service-verify verdict`.
  */
 import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -39,17 +39,17 @@ export interface GradeCommandOptions
   readonly interactor?: string;
   /** Whether the package's input validators run first. */
   readonly checkInputs?: true;
-  /** The file to write the page to. */
+  /** The file for the report, an HTML page. */
   readonly report?: string;
   readonly compare: Comparison;
   /** The directory to make. */
   readonly output?: string;
-  /** Whether the new directory may replace one that an earlier grading wrote. */
+  /** Whether the new directory may replace the one from an earlier grading. */
   readonly force?: true;
   readonly json?: true;
 }
 
-/** Returns 0, or 1 if a test was not accepted or a file is missing, or 130 after an interrupt, which cancels the grading. */
+/** Returns 0; 1 if a test was not accepted or a file is missing; 130 after an interrupt. An interrupt cancels the grading. */
 export async function grade(file: string, options: GradeCommandOptions): Promise<number> {
   await enterOwnUsers(namedService(options));
   const { code, language, limits: asked, runtime, requirements } = await readSubmission(file, { ...options, ...ALONE });
@@ -70,7 +70,7 @@ export async function grade(file: string, options: GradeCommandOptions): Promise
     tellClamps(name, run);
   };
   const graded = await unlessInterrupted(interrupts.asked, async (signal) => {
-    // The service names only its current key, and may replace it while it grades.
+    // The service names only its current key, and may replace that key during the grading.
     const first = place && (await service.client.publicKey({ signal }).catch(() => null));
     if (first !== null) keys.add(first.public_key_pem);
     signal.throwIfAborted();
@@ -101,7 +101,7 @@ interface Finished extends Omit<EvidenceReading, 'signal'> {
   readonly place: VerdictDirectory | null;
 }
 
-/** Reports and writes what follows the shown verdict. If one part fails, the others still run. Returns the exit code. */
+/** Writes the report, the compiler's message and the evidence. If one part fails, the others still run. Returns the exit code. */
 async function finish({ graded, seen, report, place, ...reading }: Finished, asked: AbortSignal): Promise<number> {
   let isWhole = graded.verdict.accepted;
   const parts: ((signal: AbortSignal) => Promise<boolean>)[] = [
@@ -140,7 +140,7 @@ async function writeEvidence(place: VerdictDirectory, graded: GradeResult, readi
 
 type Judging = Pick<GradeOptions, 'tests' | 'checker' | 'interactor'>;
 
-/** The tests with their judge: a checker or interactor that an option names replaces the package's own. */
+/** The tests with their judge. A checker or interactor named by an option replaces the package's own. */
 async function judgedBy(
   problem: Problem,
   named: Pick<GradeCommandOptions, 'checker' | 'interactor'>,
@@ -160,7 +160,7 @@ async function readGrader(file: string | undefined): Promise<GradeOptions['check
   return { language, code };
 }
 
-/** Names the tests without an expected output: a test whose `NAME.out` was lost must not look like a passed test. */
+/** Names the tests without an expected output, because a test whose `NAME.out` was lost must not look like a passed test. */
 function noteOpenTests(tests: readonly GradeTest[]): void {
   const open = tests.filter(({ expected }) => expected === undefined).map(({ name }) => `${name}.out`);
   if (open.length > 0) note(`there is no ${open.join(', no ')}: for such a test, only how the program ends counts`);
@@ -168,7 +168,7 @@ function noteOpenTests(tests: readonly GradeTest[]): void {
 
 const compilerLinesMax = 20;
 
-/** The compiler's message about an error in the program. */
+/** Prints the compiler's message about an error in the program. */
 async function noteCompiler({ verdict }: GradeResult, client: ServiceClient, signal: AbortSignal): Promise<boolean> {
   const { build } = verdict.program;
   if (build?.compiler !== 'error') return true;
@@ -188,7 +188,7 @@ function clampNotes(asked: JobSubmission['limits'] = {}): (name: string, run: Ru
   };
 }
 
-/** Reports the library's refusal as wrong usage: the faulty part was typed, or is in a file of the user. */
+/** Reports the library's refusal as wrong usage: the fault is in what the user typed or in one of the user's files. */
 function rethrowInWords(error: unknown): never {
   if (error instanceof TypeError && error.name === 'GradingRefusal')
     throw new UsageError(error.message, { cause: error });

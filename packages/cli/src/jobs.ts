@@ -1,4 +1,4 @@
-/** `vouchbox jobs`: shows the jobs of a service, for a person at a terminal or for another program. */
+/** `vouchbox jobs`: shows a service's jobs to a person at a terminal or to another program. */
 import type { JobListItem, JobStatus, Language } from '@vouchbox/protocol';
 import { JOB_STATUSES, listLimitMax, printable, printableJson } from '@vouchbox/protocol/vocabulary';
 import { UsageError } from './failures/usage-error.ts';
@@ -27,7 +27,7 @@ export async function listJobs(options: ListOptions): Promise<void> {
   printResult(options, tableOf([COLUMNS, ...items.map(rowOf)]), items);
 }
 
-/** Prints everything the service says of one job, as JSON. */
+/** Prints everything that the service says about one job, as JSON. */
 export async function showJob(job_id: string, options: JobOptions): Promise<void> {
   await using service = requireService(options);
   process.stdout.write(`${printableJson(await service.client.detail(job_id), 2)}\n`);

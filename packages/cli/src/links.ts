@@ -1,4 +1,4 @@
-/** `vouchbox link` and `vouchbox links`: links to the result of a job for people without a key. Makes, lists and ends them. */
+/** `vouchbox link` and `vouchbox links`: make, list and end links, which show a job's result to people without a key. */
 import type { Link, LinkOptions as WantedLink } from '@vouchbox/client';
 import { LINK_PART_NAMES, linkSecondsMax, linkSecondsMin, printable } from '@vouchbox/protocol/vocabulary';
 import { UsageError } from './failures/usage-error.ts';
@@ -11,7 +11,7 @@ export interface LinkOptions extends JobOptions {
   readonly expiresIn?: number;
 }
 
-/** Prints only the address of a new link on stdout, and on stderr what the link shows. */
+/** Prints only the new link's address on stdout. What the link shows is printed on stderr. */
 export async function makeLink(job_id: string, options: LinkOptions): Promise<void> {
   const wanted = wantedOf(options);
   await using service = requireService(options);
@@ -41,7 +41,7 @@ function partOf(word: string): NonNullable<WantedLink['shows']>[number] {
 
 const COLUMNS = ['link_id', 'principal', 'shows', 'created_at', 'expires_at'] as const;
 
-/** Prints the links to a job that have not ended, without their secrets. */
+/** Prints a job's links that have not ended, without their secrets. */
 export async function listLinks(job_id: string, options: JobOptions): Promise<void> {
   await using service = requireService(options);
   const { items } = await service.client.links(job_id);
@@ -52,7 +52,7 @@ export async function listLinks(job_id: string, options: JobOptions): Promise<vo
     note('the operator allows no links now, so nobody can open the listed ones');
 }
 
-/** Ends a link, which is named by its id or by its address. The secret in an address is not sent. */
+/** Ends a link that is named by its id or by its address. The secret in the address is not sent. */
 export async function revokeLink(job_id: string, link: string, options: JobOptions): Promise<void> {
   const link_id = /\/links\/([^/#]+)/.exec(link)?.[1] ?? link;
   await using service = requireService(options);

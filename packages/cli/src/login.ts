@@ -1,6 +1,6 @@
 /**
- * `vouchbox login`, `logout` and `profiles`: keeps the addresses and keys of services, for the commands that call a service. A
- * key is checked with its service before it is kept, and is never printed.
+ * `vouchbox login`, `logout` and `profiles`: keep the addresses and keys of services for the commands that call a service. A key
+ * is checked with its service before it is kept, and is never printed.
  */
 import { createServiceClient } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
@@ -22,7 +22,7 @@ export interface LogoutOptions extends JsonOption {
   readonly all?: true;
 }
 
-/** Asks the service who owns the key, keeps the address and the key, and reports that. */
+/** Asks the service who owns the key, keeps the address and the key, and reports the owner. */
 export async function login(options: LoginOptions): Promise<void> {
   const environment = clientEnvironment();
   const name = profileName(options);
@@ -39,7 +39,7 @@ export async function login(options: LoginOptions): Promise<void> {
   printResult(options, `${printable(text)}\n`, view);
 }
 
-/** A piped key wins over SERVICE_KEY: whoever pipes a key means that key, and SERVICE_KEY may belong to another service. */
+/** A piped key takes precedence over SERVICE_KEY: whoever pipes a key means it, and SERVICE_KEY may be for another service. */
 async function pipedOrKept(kept: string | null, url: string): Promise<string> {
   if (kept !== null && !isPiped()) return kept;
   return (await askSecretly(`key for ${printable(url)}: `)) || (kept ?? '');
@@ -55,7 +55,7 @@ export async function logout(options: LogoutOptions): Promise<void> {
   printResult(options, `removed: ${gone.join(', ') || 'nothing'}\n`, { removed: gone });
 }
 
-/** Prints every profile, and which of them is used if no option names another. */
+/** Prints every profile, and marks the one that is used if no option names another. */
 export async function listProfiles(options: JsonOption): Promise<void> {
   const used = clientEnvironment().profile ?? DEFAULT_PROFILE;
   const views = [...readProfiles()].map(([profile, { url }]) => ({ profile, url, used: profile === used }));
@@ -68,7 +68,7 @@ function profileName({ profile }: LogoutOptions): string {
   return checkProfileName(profile ?? clientEnvironment().profile ?? DEFAULT_PROFILE);
 }
 
-/** Whether the key would leave this host unencrypted. */
+/** Whether the key would be sent from this host unencrypted. */
 function isReadableOnTheWay(url: string): boolean {
   return new URL(url).protocol === 'http:' && !isOfThisHost(url);
 }

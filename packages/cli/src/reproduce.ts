@@ -1,6 +1,6 @@
 /**
- * `vouchbox reproduce`: gives another operator's service the program and the input of an exported job, exports its results, and
- * compares the two. It sends the answers of the first job's tools, but no results of that job.
+ * `vouchbox reproduce`: gives another operator's service an exported job's program and input, exports the new job, and compares
+ * the two exports. It sends the tools' answers from the first job, but no results of that job.
  */
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
@@ -29,15 +29,15 @@ import { type JsonOption, note, printResult } from './terminal/print.ts';
 
 export interface ReproduceOptions extends AccessOptions, JsonOption {
   readonly output?: string;
-  /** The keys that the reader pinned, of both operators. */
+  /** The keys of both operators that the user pinned. */
   readonly publicKey: readonly string[];
-  /** A build at the other service. The job starts the product of this build there. */
+  /** A build at the other service. The new job starts the product of this build. */
   readonly product?: string;
-  /** Seconds in which the other service must have answered everything. */
+  /** The seconds within which the other service must answer everything. */
   readonly timeout: number;
 }
 
-/** Returns 0 if the two runs agree, and otherwise the exit code of `service-verify agree`. */
+/** Returns 0 if the two runs agree; otherwise, the exit code of `service-verify agree`. */
 export async function reproduce(directory: string, options: ReproduceOptions): Promise<number> {
   using interrupts = takeInterrupts();
   const report = await unlessInterrupted(interrupts.asked, (signal) => compared(directory, options, signal));
@@ -68,7 +68,7 @@ async function compared(directory: string, options: ReproduceOptions, asked: Abo
   return report;
 }
 
-/** The directory beside the export. It is never in the export, which may have no foreign files. */
+/** A directory beside the export, not in it, because an export may have no foreign files. */
 function beside(directory: string): string {
   const whole = resolve(directory);
   return `${join(relative('', dirname(whole)), basename(whole))}-reproduced`;
@@ -82,7 +82,7 @@ interface Asking {
   readonly asked: AbortSignal;
 }
 
-/** The job of the other service, once its export is written. Gives up after the timeout, however slowly that service answers. */
+/** Writes the new job's export and returns the job's id. Gives up after the timeout, however slowly the service answers. */
 async function exportedAgain(
   { submission, stdin, libraries }: Resubmission,
   { first, target, publicKeys, options, asked }: Asking,
@@ -121,8 +121,8 @@ interface Answering {
 }
 
 /**
- * Answers the tool calls of the job with the answers of the first job. The first difference ends the job and is reported; the
- * comparison shows the rest.
+ * Answers the new job's tool calls with the answers from the first job. The first difference ends the new job and is reported.
+ * The comparison shows all further differences.
  */
 async function answered(job_id: string, { first, client, signal }: Answering): Promise<void> {
   try {
@@ -142,7 +142,7 @@ function late(job_id: string | null, { timeout }: ReproduceOptions): CommandFail
   );
 }
 
-/** Reads an export and refuses it unless all checks pass. Without a pinned key, they show only that its parts agree. */
+/** Reads an export and refuses it unless all checks pass. Without a pinned key, the checks show only that its parts agree. */
 async function verified(directory: string, pinned: readonly string[]): Promise<ExportedJob> {
   const exported = readExportDirectory(directory);
   if ('problem' in exported) throw new CommandFailure(`${directory} is not an export: ${exported.problem}`);
@@ -157,7 +157,7 @@ function publicKeyOf({ files }: ExportedJob): string {
   return new TextDecoder().decode(wholeFile(files, EXPORT_FILES.publicKey));
 }
 
-/** The pinned keys for the service's export. If only the first signer's is pinned, none: the service names its key. */
+/** The pinned keys for the service's export. None if only the first signer's key is pinned: then the service names its key. */
 function pinnedOfService(pinned: readonly string[], first: ExportedJob): readonly string[] {
   const signer = keyIdOf(publicKeyOf(first));
   return pinned.some((pem) => keyIdOf(pem) !== signer) ? pinned : [];

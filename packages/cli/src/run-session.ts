@@ -1,9 +1,9 @@
-/** `vouchbox run --session`: a program as the next step of a session, and the report on its state. */
+/** `vouchbox run --session`: runs a program as the next step of a session, and reports what the session keeps. */
 import type { JobSubmission, ProgramSession, StepOutcome } from '@vouchbox/client';
 import type { EventData, FoldedResult, JobEvent } from '@vouchbox/protocol';
 import { SESSION_FILES } from '@vouchbox/protocol/vocabulary';
 
-/** The most lost values and files that are named; further ones are only counted. */
+/** The most lost values and files that are named. Any more are only counted. */
 const namedMax = 10;
 
 /** The submission as the next step of the session. */
@@ -20,7 +20,7 @@ export function isOfSession({ kind, data }: JobEvent): boolean {
   return kind === 'violation' && !isNotOwn(data as EventData<'violation'>);
 }
 
-/** Removes the session's own files from the result of a step. Returns that result, and the outcome for the session. */
+/** Removes the session's own files from a step's result. Returns the result, and the outcome for the session. */
 export async function settled(result: FoldedResult, session: ProgramSession) {
   const files = result.artifacts.map(
     ({ path, content_base64 }) => [path, Uint8Array.fromBase64(content_base64)] as const,
@@ -31,7 +31,7 @@ export async function settled(result: FoldedResult, session: ProgramSession) {
   return { result: { ...result, artifacts, violations, large_outputs }, outcome };
 }
 
-/** The messages beside the output: what the session did not keep, or that it kept nothing. */
+/** The messages that accompany the output: what the session did not keep, or that the session did not move on. */
 export function sessionRemarks({ name, lastJob }: ProgramSession, { moved, kept, problem }: StepOutcome): string[] {
   if (!moved) {
     const place = lastJob === null ? 'at its beginning' : `at ${lastJob}`;

@@ -1,4 +1,4 @@
-/** `vouchbox run --tool`: commands that answer the program's calls. */
+/** `vouchbox run --tool`: commands that answer the program's tool calls. */
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import type { RunTools, ToolCall } from '@vouchbox/client';
@@ -6,10 +6,10 @@ import { TOOL_LIMIT_CEILINGS } from '@vouchbox/protocol';
 import { UsageError } from './failures/usage-error.ts';
 import { endCommand, startCommand } from './service/foreign-command.ts';
 
-/** The longest message of a command about its failure; the client cuts it further. */
+/** The longest message that is read from a failed command. The client cuts the message further. */
 const stderrBytesMax = 16 * 1024;
 
-/** Functions that run the commands of `NAME=COMMAND`. @throws UsageError for another form, and for a name that is given twice */
+/** Functions that run the commands given as `NAME=COMMAND`. @throws UsageError for another form, or if a name is given twice */
 export function commandTools(given: readonly string[]): RunTools {
   const tools = new Map<string, RunTools[string]>();
   for (const text of given) {
@@ -21,14 +21,14 @@ export function commandTools(given: readonly string[]): RunTools {
   return Object.fromEntries(tools);
 }
 
-/** The output of the command, as JSON or else as text. @throws Error with its stderr if it fails */
+/** The command's output, as JSON if it is JSON, else as text. @throws Error with the command's stderr if the command fails */
 async function answerOf(command: string, words: unknown, { signal }: ToolCall): Promise<unknown> {
   signal.throwIfAborted();
   const child = startCommand(command);
   const end = () => endCommand(child);
   signal.addEventListener('abort', end, { once: true });
   const closed = once(child, 'close') as Promise<[code: number | null, signal: NodeJS.Signals | null]>;
-  // A command need not read its arguments.
+  // A command may end without reading its arguments.
   child.stdin.on('error', () => {}).end(JSON.stringify(words));
   const [stdout, stderr, [code, ended]] = await Promise.all([
     textUpTo(child.stdout, TOOL_LIMIT_CEILINGS.call_bytes, end),
@@ -41,7 +41,7 @@ async function answerOf(command: string, words: unknown, { signal }: ToolCall): 
   return await asValue(stdout);
 }
 
-/** @throws JsonProblem for JSON that would not reach the program as it is, such as a number that a double cannot hold */
+/** @throws JsonProblem if JSON would not reach the program unchanged, such as a number that a double cannot hold */
 async function asValue(text: string): Promise<unknown> {
   let value: unknown;
   try {
@@ -56,7 +56,7 @@ async function asValue(text: string): Promise<unknown> {
   return value;
 }
 
-/** The text of a stream. If it is too long, calls `tooMuch` and returns null; without `tooMuch`, returns its beginning. */
+/** A stream's text. If it is too long, calls `tooMuch` and returns null. Without `tooMuch`, returns the beginning of the text. */
 async function textUpTo(stream: Readable, bytesMax: number, tooMuch?: () => void): Promise<string | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;

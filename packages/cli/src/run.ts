@@ -1,5 +1,5 @@
 /**
- * `vouchbox run`: runs one program through a service, passes its output on as it comes, and exits with the program's exit code.
+ * `vouchbox run`: runs one program on a service, prints its output as it comes, and exits with the program's exit code.
  */
 import { randomUUID } from 'node:crypto';
 import type { ProgramSession, RunTools, ServiceClient, Submitted } from '@vouchbox/client';
@@ -30,11 +30,11 @@ export interface RunOptions extends SubmissionOptions, AccessOptions, JsonOption
   /** Starts a service for this run, even if another service is named. */
   readonly local?: true;
   readonly allowMissing?: true;
-  /** Runs the program only if the service promises that the log will have the job. */
+  /** Runs the program only if the service promises that its log will contain the job. */
   readonly promise?: true;
-  /** A new file for the promise. It also requests the promise. */
+  /** A new file for the promise. This option also requests the promise. */
   readonly promiseFile?: string;
-  /** The name of the session whose next step the program is. */
+  /** The name of the session. The program is its next step. */
   readonly session?: string;
   /** A file, or the digest of an upload. */
   readonly libraries?: string;
@@ -104,7 +104,7 @@ async function answered(
 
 type Submitting = RunOptions & { readonly signal: AbortSignal };
 
-/** What identifies a submission, and the signal that breaks it off. */
+/** The key that identifies a submission, and the signal that breaks it off. */
 interface SubmissionCall {
   readonly idempotencyKey: string;
   readonly signal: AbortSignal;
@@ -129,10 +129,10 @@ async function submitted(submission: JobSubmission, client: ServiceClient, optio
   }
 }
 
-/** How long to wait for each answer once the command was interrupted. */
+/** How long to wait for each answer after the command was interrupted. */
 const lastMilliseconds = 5000;
 
-/** Ends the job that an interrupted submission may have made. Its key identifies the job. */
+/** Cancels the job that an interrupted submission may have created. The submission's key identifies the job. */
 async function abandon(
   body: JobSubmission,
   client: ServiceClient,
@@ -143,7 +143,7 @@ async function abandon(
   await client.cancel(job_id, soon());
 }
 
-/** Waits for the promise of the job. If no promise comes, the job is cancelled, because nobody will wait for its result. */
+/** Waits for the job's promise. If none comes, cancels the job, because nobody will wait for its result. */
 async function promised(
   body: JobSubmission,
   client: ServiceClient,
@@ -162,7 +162,7 @@ async function promised(
   }
 }
 
-/** Input that is piped to this command is the program's stdin, unless it is the program's source, or an option gives stdin. */
+/** Input piped to this command becomes the program's stdin, unless the input is the program's source or an option gives stdin. */
 function pipedInput(file: string, { interactor }: RunOptions): Pick<SubmissionOptions, 'stdin'> {
   return file !== '-' && interactor === undefined && isPiped() ? { stdin: '-' } : {};
 }
@@ -173,7 +173,7 @@ function serviceNamedBy({ local, ...options }: RunOptions): ServiceAccess | null
   throw new UsageError('--local starts a service, and --url or --profile names another; give one of them');
 }
 
-/** Refuses `--session` for a service that is started for this run: the session would end with that service. */
+/** Refuses `--session` if the service is started for this run, because the session would end with that service. */
 function withoutSession({ session }: RunOptions): null {
   if (session === undefined) return null;
   throw new UsageError(
@@ -190,7 +190,7 @@ async function ownService({ verbose }: RunOptions): Promise<ServiceAccess> {
 
 interface Started {
   readonly client: ServiceClient;
-  /** A client whose answers serve only for advice. If the service does not answer soon, the advice is left out. */
+  /** A client that is used only for advice. If the service does not answer soon, there is no advice. */
   readonly adviser: ServiceClient;
   readonly job_id: string;
   /** The job of the program's interactor; null if there is none. */
@@ -202,7 +202,7 @@ interface Started {
   readonly signal: AbortSignal;
 }
 
-/** Follows the job to its end and fetches its outputs. A pattern may match nothing; any other output must come back. */
+/** Follows the job to its end and fetches its outputs. A pattern may match nothing, but an output with a name must come back. */
 async function finish(started: Started): Promise<number> {
   const { client, adviser, job_id, peer, session, options, limits, signal } = started;
   const { libraries, wholeStdout } = options;
@@ -241,7 +241,7 @@ async function finish(started: Started): Promise<number> {
   return code === EXIT.ok && isShort && !options.allowMissing ? EXIT.failed : code;
 }
 
-/** Waits for the end of the interactor, and reports the end unless the interactor succeeded. */
+/** Waits until the interactor ends, and reports how it ended unless it succeeded. */
 async function interactorEnd({ client, job_id, options, signal }: Started, peer: string) {
   const { status, exit_code, stderr } = await client.waitForResult(peer, { signal });
   const { terminal_reason, receipt } = await client.detail(peer, { signal });
@@ -268,7 +268,7 @@ async function follow(
   throw new Error('the history ended before the job did');
 }
 
-/** The isolation and the limits under which the program ran, in the words of the other clients. */
+/** The isolation and the limits under which the program ran, under the names that the other clients use. */
 async function ranAs({ client, job_id, signal }: Started, { effective }: Remarks) {
   const { effective_spec, networking, receipt_sha256 = null } = await client.detail(job_id, { signal });
   return { isolation_class: effective_spec?.isolation_class ?? null, networking, effective, receipt_sha256 };
@@ -279,8 +279,8 @@ function viewOf({ written, missing }: WrittenOutputs) {
 }
 
 /**
- * Cancels the job at the first interrupt; the end of the job then ends the command. Returns a signal that aborts if the
- * service does not soon accept the cancellation. Nothing is then known of the job, and it may go on.
+ * Cancels the job at the first interrupt. The job then ends, and so does the command. Returns a signal that aborts if the
+ * service does not soon accept the cancellation: then nothing is known about the job, and it may go on.
  */
 function cancelWhen(asked: AbortSignal, client: ServiceClient, job_id: string): AbortSignal {
   const controller = new AbortController();

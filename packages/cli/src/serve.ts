@@ -1,4 +1,4 @@
-/** `vouchbox serve`: the service as a process, from its settings to its last signal. */
+/** `vouchbox serve`: runs the service as a process, from reading its settings to its last signal. */
 import { isatty } from 'node:tty';
 import { announceService, buildStaleNatives, enterUserNamespace, loadConfig } from '@vouchbox/server/administration';
 import { EXIT } from './failures/exit-code.ts';
@@ -9,9 +9,9 @@ import { type JsonOption, note, printResult } from './terminal/print.ts';
 const STDIN = 0;
 
 /**
- * Serves until a signal asks it to stop, then drains. A second signal ends the process at once. The process also ends once other
- * nodes have taken over its jobs. If the process is started again, it serves as a node again.
- * @param flags keyed by the settings' flags; they win over the environment
+ * Serves until a signal asks it to stop, then drains. A second signal ends the process at once. The process also ends if other
+ * nodes have taken over its jobs. A process that is started again serves as a node again.
+ * @param flags values keyed by the settings' flags; they take precedence over the environment
  */
 export async function serve(flags: Readonly<Record<string, string | undefined>>, options: JsonOption): Promise<number> {
   const config = loadConfig(serverEnvironment(), flags);
@@ -19,7 +19,7 @@ export async function serve(flags: Readonly<Record<string, string | undefined>>,
   if (makesCells) enterUserNamespace();
   const signals = takeServiceSignals(isatty(STDIN) ? 'stop' : 'reload');
   if (makesCells) await buildStaleNatives();
-  // Loaded after the settings were checked: a wrong setting is reported at once.
+  // Loaded only after the settings were checked, so that a wrong setting is reported at once.
   const { startService } = await import('@vouchbox/server/service');
   const stop = new AbortController();
   void signals.stopAsked.then(() => stop.abort());

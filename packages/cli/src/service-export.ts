@@ -1,4 +1,4 @@
-/** Once a job is signed, reads everything from its service that an export of the job contains. */
+/** Waits until a job is signed, and then reads everything for the job's export from its service. */
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   type CallOptions,
@@ -15,18 +15,18 @@ import { UsageError } from './failures/usage-error.ts';
 import type { BlobReader, ExportOrigin } from './files/export-origin.ts';
 import { readWhole } from './files/whole-blob.ts';
 
-/** How long to wait for the signature of a job that just ended. */
+/** How many times to ask for the signature of a job that has just ended. */
 const signatureTries = 30;
 /** The longest pause between two requests, even if the service asks for a longer one. */
 const pauseSecondsMax = 5;
 
 interface Reading extends CallOptions {
-  /** PEM texts of keys, one of which signed the job. If the list is empty, the service's current key must have signed it. */
+  /** PEM texts of keys. One of them must have signed the job; if there are none, the service's current key must have. */
   readonly publicKeys: readonly string[];
 }
 
 /**
- * Reads a job that has ended, without its uploaded files. A service names only its current key; an older key must be given.
+ * Reads an ended job without its uploaded files. A service names only its current key, so an older key must be given.
  * @throws UsageError if none of these keys signed the job
  */
 export async function readFromService(
@@ -68,7 +68,7 @@ export async function readFromService(
   };
 }
 
-/** A service that sends more than an export can have is disconnected before it fills the memory. */
+/** Disconnects a service that sends more than an export can contain, before it fills the memory. */
 async function wholeHistory(job_id: string, client: ServiceClient, call: CallOptions): Promise<readonly JobEvent[]> {
   const events: JobEvent[] = [];
   let characters = 0;
@@ -83,7 +83,7 @@ async function wholeHistory(job_id: string, client: ServiceClient, call: CallOpt
   return events;
 }
 
-/** An output of a job; null if the job is not kept any more, or its result has no such file: results leave out large outputs. */
+/** A job's output; null if the job is no longer kept, or if its result lacks the file. Results leave out large outputs. */
 async function readOutput(
   client: ServiceClient,
   { job_id, path }: OutputName,
@@ -108,7 +108,7 @@ interface ReadingBlob {
   readonly call: CallOptions;
 }
 
-/** Reads an uploaded file; null if it is not stored any more. If the answer breaks off, the whole file is read again. */
+/** Reads an uploaded file; null if it is no longer stored. If the answer breaks off, the whole file is read again. */
 async function readBlob(client: ServiceClient, blob: string, { read, call }: ReadingBlob): Promise<FileDigest | null> {
   const takesAgain = ({ reason }: TransportFailure) => ['network', 'timeout', 'truncated'].includes(reason);
   try {
@@ -119,12 +119,12 @@ async function readBlob(client: ServiceClient, blob: string, { read, call }: Rea
   }
 }
 
-/** Signing takes a moment after a job's end. */
+/** The signed envelope. Signing a job takes a moment after it has ended. */
 async function signedEnvelope(job_id: string, client: ServiceClient, call: CallOptions): Promise<Uint8Array> {
   return (await whenThere('attestation_unavailable', () => client.attestation(job_id, call), call)).bytes;
 }
 
-/** Repeats a request as long as the service says that the answer will exist soon. */
+/** Repeats a request while the service says that the answer will be there soon. */
 async function whenThere<Answer>(code: ErrorCode, ask: () => Promise<Answer>, call: CallOptions): Promise<Answer> {
   for (let tries = 1; ; tries++) {
     try {

@@ -1,4 +1,4 @@
-/** `vouchbox sessions`: lists the sessions of a principal with their last steps, and removes a session. */
+/** `vouchbox sessions`: lists a principal's sessions with their last steps, and removes a session. */
 import type { Session } from '@vouchbox/protocol';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import type { JobOptions } from './jobs.ts';
@@ -7,7 +7,7 @@ import { printResult, tableOf } from './terminal/print.ts';
 
 const COLUMNS = ['name', 'language', 'last_job_id', 'running_job_id', 'changed_at'] as const;
 
-/** Prints the sessions by name. */
+/** Prints the sessions, ordered by name. */
 export async function listSessions(options: JobOptions): Promise<void> {
   await using service = requireService(options);
   const { items } = await service.client.sessions();

@@ -1,4 +1,4 @@
-/** The directory that `vouchbox grade` writes: the verdict, and the evidence of every job that it depends on. */
+/** The directory that `vouchbox grade` writes: the verdict, and the evidence of every job that the verdict depends on. */
 import { lstat, readdir } from 'node:fs/promises';
 import {
   EvidenceFailure,
@@ -19,11 +19,11 @@ const OWN: ReadonlySet<string> = new Set(Object.values(VERDICT_DIRECTORY));
 
 export interface VerdictDirectory {
   readonly target: string;
-  /** Whether the new directory may replace one that an earlier grading wrote. Nothing else is ever replaced. */
+  /** Whether the new directory may replace the one from an earlier grading. Nothing else is ever replaced. */
   readonly force: boolean;
 }
 
-/** Refuses a name under which no such directory can be written, before the grading begins. @throws UsageError */
+/** Checks, before the grading begins, that the directory can be written. @throws UsageError */
 export async function checkVerdictDirectory({ target, force }: VerdictDirectory): Promise<void> {
   if (!(await isWritten(target))) return await checkNew(target);
   if (force) return;
@@ -32,10 +32,10 @@ export async function checkVerdictDirectory({ target, force }: VerdictDirectory)
   );
 }
 
-/** How the evidence is read. */
+/** What is needed to read the evidence. */
 export interface EvidenceReading {
   readonly client: ServiceClient;
-  /** The keys that the service named before; those that it names now are added. */
+  /** The keys that the service has named so far. Keys that it names later are added. */
   readonly keys: Set<string>;
   readonly signal: AbortSignal;
 }
@@ -44,11 +44,11 @@ export interface EvidenceReading {
 export interface MissingEvidence {
   readonly path: string;
   readonly job_id: string;
-  /** The reason, in words that continue a sentence. */
+  /** The reason, worded so that it can follow `because`. */
   readonly why: string;
 }
 
-/** Writes the verdict, without the program and the tests, and the evidence that can be read. Returns what is missing. */
+/** Writes the verdict (without the program and the tests) and the evidence that can be read. Returns what is missing. */
 export async function writeVerdict(
   { target, force }: VerdictDirectory,
   { bytes, job_id, jobs }: GradeResult,
@@ -59,12 +59,12 @@ export async function writeVerdict(
   return await write(target, async (directory) => {
     const missing: MissingEvidence[] = [];
     await directory.write(VERDICT, bytes);
-    // Made even if it stays empty: a user can add missing evidence of jobs there.
+    // This directory is made even if it stays empty, so that a user can add missing evidence to it.
     await directory.makeDirectory(JOBS);
     let lost: Error | null = null;
     for (const part of parts) {
       const problem: Error | null = lost ?? (await addExport(directory, part, reading));
-      // If the service is away, the remaining jobs are not requested: this request has already waited for the service.
+      // If the service is away, the remaining jobs are not requested, because this request has already waited long enough.
       if (problem !== null && isAway(problem)) lost = problem;
       if (problem !== null) missing.push({ path: part[0], job_id: part[1], why: reasonOf(problem) });
     }
@@ -82,7 +82,7 @@ async function isWritten(target: string): Promise<boolean> {
 
 const READING_FAILURES = [UsageError, ServiceFailure, TransportFailure, EvidenceFailure] as const;
 
-/** Adds the evidence of a job. Returns why it cannot be read; null if it is there. */
+/** Adds a job's evidence. Returns why it cannot be read, or null if it was added. */
 async function addExport(
   directory: NewDirectory,
   [prefix, job_id]: readonly [string, string],

@@ -1,11 +1,11 @@
-/** `vouchbox verify-page`: writes the page that checks an exported job in a browser, without a service and a network. */
+/** `vouchbox verify-page`: writes the page that checks an exported job in a browser. The page needs no service and no network. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { CommandFailure } from './failures/command-failure.ts';
 import { writeNew } from './files/new-file.ts';
 import { type JsonOption, note, printResult } from './terminal/print.ts';
 
-/** Writes the page to a new file and prints its name. */
+/** Writes the page to a new file and prints the file's name. */
 export async function writeVerifyPage(file: string, options: JsonOption): Promise<void> {
   const page = builtPage();
   writeNew(file, page);

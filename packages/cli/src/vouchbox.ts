@@ -1,4 +1,4 @@
-/** The `vouchbox` command: the table of its commands, and how failures are reported. Each command is in its own file. */
+/** The `vouchbox` command: the table of all commands, and how failures are reported. Each command has its own file. */
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { addBackup, addCopyStore, addRestore } from './commands/backup.ts';
@@ -24,7 +24,7 @@ import { EXIT } from './failures/exit-code.ts';
 import { tellFailure } from './failures/tell-failure.ts';
 import { endOnBrokenPipe } from './terminal/interrupts.ts';
 
-/** Runs one command line, as in `process.argv`, and sets the exit code of the process. */
+/** Runs one command line, such as `process.argv`, and sets the process's exit code. */
 export async function main(argv: readonly string[]): Promise<void> {
   endOnBrokenPipe();
   try {
@@ -34,7 +34,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** The commands whose exit code 1 is about the program that they ran, and not about themselves. */
+/** The commands whose exit code 1 says that the program failed, not that the command did. */
 const RUNS_PROGRAMS: readonly (string | undefined)[] = ['run', 'grade'];
 
 /** The commands that show or need the options of `serve`. */
@@ -82,7 +82,7 @@ async function vouchboxCommand(asked: string | undefined): Promise<Command> {
   return program;
 }
 
-/** Adds a line to errors of wrong usage, and to lists of commands: it says which `--help` to read next. */
+/** Adds a line to errors about wrong usage and to lists of commands. The line says which `--help` to read next. */
 function hintAtHelp(command: Command, path: string): void {
   const what = command.commands.length > 0 ? 'commands' : 'options';
   command.showHelpAfterError(`(${path} --help lists its ${what})`);

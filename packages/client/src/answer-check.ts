@@ -1,18 +1,18 @@
 /**
- * Checks the form of a service's answer: each member that the contract names is there and has its type. Other members are passed
- * on, and nothing may rely on them.
+ * Checks the form of a service's answer: each member that the contract names must be there and have its type. Any other member is
+ * passed on, but nothing may rely on it.
  *
- * Forms are short, since every page that has a client loads all of them. A text names types by letters: `s` text, `n` a number,
- * `i` an integer that a double holds, `b` true or false, `z` null, `j` the id of a job. The value has one of these types; with
- * an empty text, every value is allowed. `[form]` is a list, `[form, null]` a form or null, and an object has a form for each of
- * its members: `name?` may be missing, and `*` stands for every member.
+ * Forms are short, because every page with a client loads all of them. In a text, each letter is an allowed type: `s` text, `n` a
+ * number, `i` an integer that a double holds, `b` true or false, `z` null, `j` the id of a job. An empty text allows every value.
+ * `[form]` is a list, and `[form, null]` is a form or null. An object has a form for each of its members: `name?` may be missing,
+ * and `*` stands for every member.
  */
 import { ANSWER_FORMS, EVENT_FORMS, type Form } from './answer-forms.ts';
 import type { Capabilities, JobDetail, JobEvent, SubmissionAnswer } from './contract-types.ts';
 import { TransportFailure } from './failure.ts';
 import type { ServiceFacts } from './session.ts';
 
-/** An id becomes a part of addresses and of file names, so none of its characters may have a special meaning there. */
+/** An id becomes a part of addresses and file names, so no character in it may have a special meaning there. */
 const JOB_ID = /^[\w-]{1,128}$/;
 
 const LETTERS: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -25,7 +25,7 @@ const LETTERS: Readonly<Record<string, (value: unknown) => boolean>> = {
 };
 
 /**
- * The answer of a route, checked against its form and for the job that the request named.
+ * A route's answer. It must have the route's form and be about the job that the request named.
  * @param job_id the job that the request named; undefined if it named none
  * @throws TransportFailure `undecodable`, naming the member that is wrong
  */
@@ -54,7 +54,7 @@ function checkAbout({ job_id: about = '' }: { readonly job_id?: string }, job_id
 }
 
 /**
- * The detail as a server from before v0.4 gives it, which has fewer members.
+ * The detail from a server older than v0.4. It has fewer members.
  * @throws TransportFailure `undecodable`
  */
 export function checkOlderDetail(detail: unknown, job_id: string): JobDetail {
@@ -65,7 +65,7 @@ export function checkOlderDetail(detail: unknown, job_id: string): JobDetail {
 }
 
 /**
- * The capabilities on which calls depend. Those of an older server name no features and no bounds.
+ * The capabilities that calls depend on. An older server names no features and no bounds.
  * @throws TransportFailure `undecodable`
  */
 export function factsIn(capabilities: unknown): ServiceFacts {

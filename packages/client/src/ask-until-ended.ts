@@ -1,4 +1,4 @@
-/** Waits for the end of a job or a grading at the service. The service holds each request for a while. */
+/** Waits until a job or a grading has ended. The service holds each request for a while. */
 import { isTerminal, waitSecondsMax } from '@vouchbox/protocol/vocabulary';
 import { delayMilliseconds } from './backoff.ts';
 import type { FoldedResult, GradingDetail } from './contract-types.ts';
@@ -7,14 +7,14 @@ import type { WaitOptions } from './job-options.ts';
 import { accepted, withPolicy } from './operation.ts';
 import type { Session } from './session.ts';
 
-/** How long one request waits at most: many proxies cut an exchange at 60 seconds. */
+/** How long one request waits at most, because many proxies cut an exchange at 60 seconds. */
 export const waitSecondsAtOnce = 50;
 
 /** The longest delay of a timer. */
 const timerMillisecondsMax = 2 ** 31 - 1;
 
 /**
- * Asks again and again, each time with a wait of `waitSeconds`, until the status is final. A wait of no time asks once.
+ * Asks again and again, each time with a wait of `waitSeconds`, until the status is final. With no time to wait, asks once.
  * @param id the id that the error names
  * @throws TransportFailure `timeout` once `timeoutSeconds` are over, also during a request or a pause
  */
@@ -38,7 +38,7 @@ export async function askUntilEnded<Found extends Pick<FoldedResult | GradingDet
       const found = await ask(asking, { waitSeconds: Math.min(waitSeconds, left, waitSecondsMax), signal });
       if (isTerminal(found.status)) return found;
       if (left === 0) throw late();
-      // A random pause follows an expired wait, so that many clients do not ask in step.
+      // After a wait expired, a random pause keeps many clients from asking in step.
       await session.sleep(delayMilliseconds(session.policy, expired, Math.random(), null), signal);
     }
   } catch (error) {

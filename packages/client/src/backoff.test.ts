@@ -30,7 +30,7 @@ describe('the delay before another try', () => {
     expect(delayMilliseconds(DEFAULT_RETRY, 1, 0, failure({ retryAfterSeconds: 7 }))).toBe(7000);
   });
 
-  test('is spread over a period as long as Retry-After, so that refused callers do not return together', () => {
+  test('is spread over a time as long as Retry-After, so that refused callers do not return together', () => {
     expect(delayMilliseconds(DEFAULT_RETRY, 1, 0.5, failure({ retryAfterSeconds: 7 }))).toBe(10_500);
     expect(delayMilliseconds(DEFAULT_RETRY, 2, 0.5, failure({ retryAfterSeconds: 7 }))).toBe(14_000);
   });
@@ -101,7 +101,7 @@ describe('retrying an operation', () => {
     ['attemptsMax', failure({})],
     ['patienceSeconds', failure({ retryAfterSeconds: 5 })],
     ['patienceSeconds', new TransportFailure('network', 'connect ECONNREFUSED')],
-  ])('ends if %s is no number', async (name, error) => {
+  ])('ends if %s is not a number', async (name, error) => {
     const operation = vi.fn<() => Promise<never>>(() => Promise.reject(error));
     const policy = { ...DEFAULT_RETRY, bearsLoss: error instanceof TransportFailure, [name]: Number.NaN };
     const tried = retrying(operation, { policy, sleep: async () => {}, signal: undefined });
@@ -109,7 +109,7 @@ describe('retrying an operation', () => {
     expect(operation.mock.calls.length).toBeLessThanOrEqual(DEFAULT_RETRY.attemptsMax);
   });
 
-  test('ends with the last answer of the service once the total wait reaches its bound', async () => {
+  test("ends with the service's last answer once the total wait reaches its bound", async () => {
     const { outcome, delays } = await run(10_000, { code: 'queue_full', status: 503, retryAfterSeconds: 5 });
     expect(outcome).toMatchObject({ code: 'queue_full' });
     const waited = delays.reduce((sum, delay) => sum + delay, 0);
@@ -139,7 +139,7 @@ describe('a request about work that the service has accepted', () => {
     ['no answer in time', new TransportFailure('timeout', '')],
     ['a proxy without its service', new TransportFailure('unstructured', '', { status: 502 })],
     ['a service that stops', failure({ code: 'shutting_down', status: 503 })],
-  ])('is repeated beyond the tries of other requests, with pauses that stay bounded: %s', async (_what, error) => {
+  ])('is repeated more often than other requests, with bounded pauses: %s', async (_what, error) => {
     const { outcome, delays } = await run(40, error);
     expect(outcome).toBe('done');
     for (const delay of delays) expect(delay).toBeLessThanOrEqual(DEFAULT_RETRY.capMilliseconds);
@@ -159,7 +159,7 @@ describe('a request about work that the service has accepted', () => {
     expect((await run(40, failing)).tries).toBe(DEFAULT_RETRY.attemptsMax);
   });
 
-  /** Fails with each of these errors in turn, and then succeeds. */
+  /** Runs an operation that fails with each of these errors in turn, and then succeeds. */
   const runThrough = (errors: readonly Error[], policy: Partial<typeof DEFAULT_RETRY> = {}) => {
     const left = [...errors];
     const operation = async () => {
@@ -179,13 +179,13 @@ describe('a request about work that the service has accepted', () => {
   test.each([
     ['a truncated answer', new TransportFailure('truncated', '')],
     ['a failure of the service', failure({ code: 'internal', status: 500 })],
-  ])('has all its tries left after the service was away: %s', async (_what, error) => {
+  ])('has all its tries left for %s after the service was away', async (_what, error) => {
     const few = Array<Error>(DEFAULT_RETRY.attemptsMax - 1).fill(error);
     expect(await runThrough([...outage, ...few, ...outage])).toBe('done');
     await expect(runThrough([...outage, ...few, error])).rejects.toBe(error);
   });
 
-  test('is repeated for all of patienceSeconds after each loss of the service', async () => {
+  test('is repeated for the whole patienceSeconds after each loss of the service', async () => {
     const hours = Array.from({ length: 30 }, () => [
       ...outage,
       failure({ code: 'rate_limited', retryAfterSeconds: 0 }),
@@ -193,7 +193,7 @@ describe('a request about work that the service has accepted', () => {
     expect(await runThrough(hours.flat())).toBe('done');
   });
 
-  test('uses up nothing of patienceSeconds while the service holds the request', async () => {
+  test('uses up none of patienceSeconds while the service holds the request', async () => {
     let now = 0;
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
     const full = failure({ status: 429, code: 'rate_limited', retryAfterSeconds: 1 });
@@ -238,7 +238,7 @@ describe('a submission that waits for its result', () => {
     ['met a certificate of an unknown issuer', { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' }],
     ['ended before there was TLS', { code: 'ECONNRESET', message: beforeTls }],
     ['met a certificate of another host', { code: 'ERR_TLS_CERT_ALTNAME_INVALID' }],
-  ])('is repeated no more than other requests if its connection %s', async (_what, cause) => {
+  ])('is repeated no more often than other requests if its connection %s', async (_what, cause) => {
     expect(await triesWith(cause)).toBe(DEFAULT_RETRY.attemptsMax);
   });
 
@@ -251,7 +251,7 @@ describe('a submission that waits for its result', () => {
   });
 });
 
-test('isAway is true for errors of a service that is away, and false for all others', () => {
+test('isAway is true for errors that show that the service is away, and false for all others', () => {
   const away = [new TransportFailure('network', ''), new TransportFailure('timeout', ''), failure({ status: 503 })];
   away.push(new TransportFailure('unstructured', '', { status: 502 }));
   const refusals = [failure({ status: 500 }), new TransportFailure('digest', ''), new EvidenceFailure('job', '')];
@@ -263,7 +263,7 @@ test('isAway is true for errors of a service that is away, and false for all oth
   ]);
 });
 
-test('a pause between two tries ends at once if its signal aborts, with the reason of the signal', async () => {
+test("a pause between two tries ends at once with the signal's reason if the signal aborts", async () => {
   const abort = new AbortController();
   const pause = sleepFor(3_600_000, abort.signal);
   abort.abort(new Error('enough'));

@@ -1,4 +1,4 @@
-/** Files that are uploaded once and then named by submissions. This module is loaded when a client first needs it. */
+/** Files that are uploaded once and then named in submissions. This module is loaded when a client first needs it. */
 import { blobBytesMax, connectionMillisecondsMax } from '@vouchbox/protocol/vocabulary';
 import { checkAnswer } from './answer-check.ts';
 import { retrying } from './backoff.ts';
@@ -11,14 +11,14 @@ import type { Session } from './session.ts';
 import type { FileContent } from './submission.ts';
 import { decodeJson } from './transport.ts';
 
-/** The least timeout of a request that uploads or downloads a file, in milliseconds. */
+/** The shortest timeout for a request that uploads or downloads a file, in milliseconds. */
 const blobMilliseconds = 60_000;
 
 function patient(session: Session): Session {
   return { ...session, timeoutMilliseconds: Math.max(session.timeoutMilliseconds, blobMilliseconds) };
 }
 
-/** Stores a file. The upload may be repeated: equal content is one blob. */
+/** Stores a file. The upload may be repeated, because equal content is stored as one blob. */
 export async function upload(
   session: Session,
   content: FileContent,
@@ -45,15 +45,15 @@ export async function download(session: Session, blob: string, { signal }: CallO
   return { bytes, sha256, mediaType: headers.get('content-type') ?? '' };
 }
 
-/** A digest that is computed piece by piece, such as `createHash('sha256')` of Node. Browsers have no such digest. */
+/** A digest that is computed piece by piece, such as Node's `createHash('sha256')`. Browsers have no such digest. */
 export interface RunningHash {
   update(piece: Uint8Array): unknown;
   digest(encoding: 'hex'): string;
 }
 
 /**
- * Fetches a file by its name, `sha256:…`, piece by piece. The file is whole only once this ends without an error. The request is
- * tried several times; if the answer breaks off, the caller has to fetch the file again.
+ * Fetches a file by its name, `sha256:…`, piece by piece. The file is whole only if this ends without an error. The request is
+ * tried several times, but if the answer breaks off, the caller has to fetch the file again.
  * @throws TransportFailure `digest` if the received bytes have another digest, `truncated` if the answer broke off
  */
 export async function* pieces(
@@ -83,7 +83,7 @@ export async function* pieces(
       yield value;
     }
   } finally {
-    // A reader that stops early needs no more of the file.
+    // A reader that stops early does not need the rest of the file.
     watch.stop();
   }
   if (hash.digest('hex') === sha256) return;
@@ -92,7 +92,7 @@ export async function* pieces(
   throw new TransportFailure(isCut ? 'truncated' : 'digest', `the answer is not ${blob}`);
 }
 
-/** Ends an exchange if the service sends nothing for too long. The caller may take any time between pieces. */
+/** Ends an exchange if the service sends nothing for too long. The caller may take as long as it likes between pieces. */
 class Watch {
   readonly #silent = new AbortController();
   readonly #milliseconds: number;
@@ -103,7 +103,7 @@ class Watch {
     this.signal = given === undefined ? this.#silent.signal : AbortSignal.any([this.#silent.signal, given]);
   }
 
-  /** The result of the work, or the failure that explains why the exchange ended. */
+  /** Awaits the work. If the exchange was ended, fails with the reason. */
   async over<T>(work: Promise<T>): Promise<T> {
     const late = new TransportFailure('timeout', 'the answer to GET /v1/blobs stopped');
     const timer = setTimeout(() => this.#silent.abort(late), this.#milliseconds);

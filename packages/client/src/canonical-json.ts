@@ -1,8 +1,8 @@
-/** The one spelling of a JSON value for everything that is digested: RFC 8785. */
+/** The one spelling of a JSON value that is used for every digest: RFC 8785. */
 
 /**
- * RFC 8785 text of a value that was read from JSON.
- * @throws Error for text without a UTF-8 form, which has no canonical form either
+ * The RFC 8785 text of a value that was read from JSON.
+ * @throws Error if a text has no UTF-8 form, and so no canonical form
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`;

@@ -1,6 +1,6 @@
 /** Leaves out undefined members. */
 
-/** The members of an object that are not undefined. */
+/** An object's members, without those that are undefined. */
 export function definedEntries(members: object): [name: string, value: unknown][] {
   return Object.entries(members).filter(([, value]) => value !== undefined);
 }

@@ -1,4 +1,4 @@
-/** SHA-256, as the platform has it or as the caller gives it. */
+/** SHA-256, from the platform or from the caller. */
 
 /** SHA-256 as lower-case hex. */
 export type Sha256 = (bytes: Uint8Array<ArrayBuffer>) => Promise<string> | string;

@@ -1,13 +1,13 @@
-/** One WebSocket connection to a job's stream, as a sequence of events. It neither reconnects nor removes repeats. */
+/** One WebSocket connection to a job's stream, as a sequence of events. It does not reconnect or remove repeated events. */
 import type { AnswerRefused, STREAM_CLOSE_CODES } from '@vouchbox/protocol';
 import type { EndFrame, JobEvent } from './contract-types.ts';
 import { TransportFailure } from './failure.ts';
 import { answerCheck } from './operation.ts';
 import { parseJson } from './parse-json.ts';
 
-/** What the stream needs so that answers to tool calls can go over it. */
+/** What the stream needs for sending answers to tool calls. */
 export interface Answers {
-  /** Opens a socket with the credential itself; null if the platform cannot. */
+  /** Opens a socket with the credential itself. Null if the platform cannot do that. */
   connect(url: string): WebSocket | null;
   /** Called if the service refused the answer to this call. */
   refused(call_seq: number): void;
@@ -17,15 +17,15 @@ export interface StreamOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called once the connection is open. */
   readonly onOpen?: () => void;
-  /** Takes the last frame, if the address asks for one. */
+  /** Called with the last frame if the address asks for one. */
   readonly onEnd?: ((frame: EndFrame) => void) | undefined;
   readonly answers?: Answers | undefined;
 }
 
-/** The most events that wait for their reader. A job has at most 10,000 lines of each stream. */
+/** The most events that wait for the reader. A job has at most 10,000 lines from each stream. */
 const unreadEventsMax = 100_000;
 
-/** The close code of a stream that sent everything. */
+/** The close code of a stream that has sent everything. */
 const finished: (typeof STREAM_CLOSE_CODES)['finished'] = 1000;
 
 const isNoEvent = (frame: unknown): frame is EndFrame & Partial<AnswerRefused> =>
@@ -52,7 +52,7 @@ export async function* openEventStream(
     wake.resolve();
     wake = Promise.withResolvers<void>();
   };
-  /** Passes an error of a listener on to the reader. */
+  /** Passes a listener's error on to the reader. */
   const attempt = (work: () => void) => {
     try {
       work();
@@ -76,7 +76,7 @@ export async function* openEventStream(
         onEnd(frame);
         closed = finished;
       } else arrived.push(checkEvent(frame));
-      // No job has so many events, so the reader is not slow: the service floods it.
+      // No job has so many events: the reader is not slow, but the service floods it.
       if (arrived.length > unreadEventsMax) throw new TransportFailure('undecodable', 'the stream has no end');
     }),
   );

@@ -1,6 +1,6 @@
 /**
- * Stored bytes, as they were signed. They are compared with `X-Content-Sha256` and passed on unchanged: decoding and
- * encoding JSON again would give other bytes with the same meaning. Spec § GET attestation and result-artifact.
+ * Stored bytes, exactly as they were signed. They are compared with `X-Content-Sha256` and passed on unchanged, because
+ * decoding JSON and encoding it again could change the bytes. Spec § GET attestation and result-artifact.
  */
 import type { Sha256 } from './digest.ts';
 import { TransportFailure } from './failure.ts';

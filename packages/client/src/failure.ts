@@ -1,7 +1,7 @@
 /**
- * The ways in which a call can fail: the service refused it with its error envelope, no usable answer came, or the
- * records contradict each other. Callers tell them apart by class and act on `code`, `reason` and `check`, never on
- * message text.
+ * The ways in which a call can fail: the service refused the call with its error envelope, no usable answer came, or the
+ * records contradict each other. Callers tell the failures apart by class, and act on `code`, `reason` and `check`, never
+ * on the text of a message.
  */
 import type { ErrorCode } from './contract-types.ts';
 import type { JobPromise } from './job-promise.ts';
@@ -16,14 +16,14 @@ export interface ServiceFailureFields {
 
 /** A structured refusal by the service. Spec § Errors: status and code are authoritative. */
 export class ServiceFailure extends Error implements ServiceFailureFields {
-  /** A code of the contract, or a code that a newer service added. */
+  /** A code from the contract, or one that a newer service added. */
   declare readonly code: ErrorCode | (string & {});
   declare readonly status: number;
   /** Whether the same request may succeed later. */
   declare readonly retryable: boolean;
   /** The id by which an operator finds the request. */
   declare readonly requestId: string | null;
-  /** Seconds of `Retry-After`; null if the service named none. */
+  /** The seconds in `Retry-After`; null if the service sent none. */
   declare readonly retryAfterSeconds: number | null;
   /** The job that was accepted before a run failed; null if no job was accepted, and for calls other than runs. */
   job_id: string | null = null;
@@ -42,9 +42,9 @@ export class ServiceFailure extends Error implements ServiceFailureFields {
  * - `network`: no answer, or the connection ended inside it
  * - `timeout`: no answer within the request's deadline
  * - `truncated`: fewer or more bytes than the declared `Content-Length`, or a file whose pieces broke off
- * - `undecodable`: a body that is not the JSON it should be
- * - `unstructured`: an HTTP error without the service's envelope, as a proxy or an older server gives
- * - `digest`: exact bytes whose `X-Content-Sha256` is missing, malformed or that of other bytes
+ * - `undecodable`: a body that is not the expected JSON
+ * - `unstructured`: an HTTP error without the service's envelope, for example from a proxy or an older server
+ * - `digest`: exact bytes whose `X-Content-Sha256` is missing, malformed or different from the bytes' digest
  */
 export type TransportFailureReason = 'network' | 'timeout' | 'truncated' | 'undecodable' | 'unstructured' | 'digest';
 
@@ -58,7 +58,7 @@ export class TransportFailure extends Error {
   declare readonly reason: TransportFailureReason;
   /** The HTTP status, if there was one. */
   declare readonly status: number | null;
-  /** Seconds of `Retry-After`, if there were any: proxies send it too. */
+  /** The seconds in `Retry-After`, if there was such a header. Proxies send it, too. */
   declare readonly retryAfterSeconds: number | null;
   /** The job that was accepted before a run failed; null if no job was accepted, and for calls other than runs. */
   job_id: string | null = null;
@@ -75,8 +75,8 @@ export class TransportFailure extends Error {
 }
 
 /**
- * The part that is wrong. In the record of a job: the receipt, the end, the output, the files, their workspace, or the event
- * `seq` of the chain. Elsewhere: the promise of a job, or the calls of a run that replays a transcript.
+ * The part that is wrong. In a job's record, it is the receipt, the end, the output, the files, their workspace, or the event
+ * `seq` in the chain. Elsewhere, it is a job's promise, or the calls of a run that replays a transcript.
  */
 export type EvidenceCheck =
   | 'receipt'
@@ -114,7 +114,7 @@ export function refuse(check: EvidenceCheck, message: string, seq?: number): nev
   throw new EvidenceFailure(check, message, seq);
 }
 
-/** Whether the error means that no service answers, as during a restart, or that a wait's `timeoutSeconds` are over. */
+/** Whether the error means that the service is away, for example during a restart, or that a wait's `timeoutSeconds` are over. */
 export function isAway(error: unknown): boolean {
   if (!(error instanceof ServiceFailure || error instanceof TransportFailure)) return false;
   const { reason, status } = error as Partial<TransportFailure>;

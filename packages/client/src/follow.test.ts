@@ -9,7 +9,7 @@ const event = (seq: number, kind = 'stdout') => ({ job_id: 'job_1', seq, kind, d
 const frame = (seq: number, kind?: string) => JSON.stringify(event(seq, kind));
 const ticket = json(whole('POST /v1/jobs/{id}/stream-ticket', { stream_url: '/v1/jobs/job_1/stream?ticket=t' }), 201);
 
-/** Serves one scripted connection after another on the stream's path, and remembers their addresses. */
+/** Serves one scripted connection after another on the stream's path, and remembers the addresses that were opened. */
 function streams(service: ScriptedService, connections: readonly ((socket: WebSocket) => void)[]): string[] {
   const opened: string[] = [];
   const sockets = new WebSocketServer({ server: service.server });
@@ -34,7 +34,7 @@ async function seqsOf(events: AsyncIterable<{ seq: number }>): Promise<number[]>
   return Array.fromAsync(events, ({ seq }) => seq);
 }
 
-describe('following a job by the stream', () => {
+describe('following a job over the stream', () => {
   test('yields every event, and ends after the event `finished`', async () => {
     await using service = await scriptedService([ticket]);
     const opened = streams(service, [
@@ -88,7 +88,7 @@ describe('following a job by the stream', () => {
     },
   );
 
-  test('reads from the stored history the events that the stream skipped, and yields each event once', {
+  test('reads events that the stream skipped from the stored history, and yields each event once', {
     tags: ['Stream-5a'],
   }, async () => {
     const stored = json({ events: [event(2), event(3)], next_cursor: 3 });
@@ -125,7 +125,7 @@ describe('following a job by the stream', () => {
     expect((await Array.fromAsync(client.events('job_1')))[0]).toEqual(strange);
   });
 
-  test('reconnects after each connection that reached its lifetime', async () => {
+  test('reconnects each time that a connection has reached its lifetime', async () => {
     await using service = await scriptedService([ticket]);
     const old = (socket: WebSocket) => socket.close(1001);
     const opened = streams(service, [...Array<typeof old>(9).fill(old), (socket) => socket.send(frame(1, 'finished'))]);
@@ -133,7 +133,7 @@ describe('following a job by the stream', () => {
     expect(opened).toHaveLength(10);
   });
 
-  test('retries a refused stream with a new ticket, after the pause that Retry-After states', async () => {
+  test('retries a refused stream with a new ticket after the pause in Retry-After', async () => {
     let minted = 0;
     await using service = await scriptedService([
       (response, { method }) =>
@@ -160,7 +160,7 @@ describe('following a job by the stream', () => {
     expect(pauses[0]).toBeGreaterThanOrEqual(1000);
   });
 
-  /** Refuses the first WebSocket and a plain request for the stream in the given way, and then sends the end of the stream. */
+  /** Refuses the first WebSocket, answers a plain request for the stream as given, and then sends the end of the stream. */
   async function refusingOnce(plain: ReturnType<typeof json>): Promise<ScriptedService> {
     const service = await scriptedService([
       (response, seen) => (seen.method === 'GET' ? plain(response) : ticket(response)),
@@ -175,7 +175,7 @@ describe('following a job by the stream', () => {
     return service;
   }
 
-  test('waits after a refused stream as long as the service asks', { tags: ['Errors-24'] }, async () => {
+  test('waits as long as the service asks after a refused stream', { tags: ['Errors-24'] }, async () => {
     await using service = await refusingOnce(refusal(503, 'shutting_down', { 'retry-after': '5' }));
     const pauses: number[] = [];
     const sleep = async (milliseconds: number) => void pauses.push(milliseconds);
@@ -207,7 +207,7 @@ describe('following a job by the stream', () => {
     expect(told).toEqual(both);
   });
 
-  test('reports closed when following fails and when the caller stops reading', {
+  test('reports that it is closed when following fails and when the caller stops reading', {
     tags: ['Stream-5b'],
   }, async () => {
     await using service = await scriptedService([refusal(401, 'unauthorized', {}, false)]);
@@ -233,7 +233,7 @@ describe('following a job by the stream', () => {
     expect(await seqsOf(clientOf(service).follow('job_1', { after: 7 }))).toEqual([8, 9]);
   });
 
-  /** Gives a ticket for each stream. Requests for stored events get these answers in turn, then the last one again. */
+  /** Gives a ticket for each stream. Requests for stored events get these answers in turn, and then the last answer again. */
   const storing = (...answers: readonly ReturnType<typeof json>[]) => {
     const left = [...answers];
     return scriptedService([
@@ -246,14 +246,14 @@ describe('following a job by the stream', () => {
   };
   const lost = Array<typeof noAnswer>(20).fill(noAnswer);
 
-  test('continues by pages after several connections without an event', async () => {
+  test('continues with pages after several connections without an event', async () => {
     await using service = await storing(...lost, json({ events: [event(1, 'finished')], next_cursor: null }));
     const opened = streams(service, [(socket) => socket.close(4408)]);
     expect(await seqsOf(clientOf(service).follow('job_1'))).toEqual([1]);
     expect(opened).toHaveLength(3);
   });
 
-  test('waits for a lost service only in requests for pages, and not in each request for a ticket', async () => {
+  test('waits for a lost service only when it requests pages, not each time that it requests a ticket', async () => {
     await using service = await scriptedService([ticket, noAnswer]);
     streams(service, [(socket) => socket.close(1012)]);
     const retry = { attemptsMax: 3, bearsLoss: true };
@@ -269,13 +269,13 @@ describe('following a job by the stream', () => {
     expect(await seqsOf(clientOf(service).follow('job_1'))).toEqual([1, 2, 3]);
   });
 
-  test('ends with the refusal of the next ticket once the credential has ended', { tags: ['Stream-5c'] }, async () => {
+  test('ends when the next ticket is refused because the credential has ended', { tags: ['Stream-5c'] }, async () => {
     await using service = await scriptedService([ticket, refusal(401, 'unauthorized', {}, false)]);
     streams(service, [(socket) => socket.close(4401)]);
     await expect(seqsOf(clientOf(service).follow('job_1'))).rejects.toMatchObject({ code: 'unauthorized' });
   });
 
-  test('refuses a message of the stream that is not an event', async () => {
+  test('refuses a message on the stream that is not an event', async () => {
     await using service = await scriptedService([ticket]);
     streams(service, [(socket) => socket.send('{"seq":"1"}')]);
     await expect(seqsOf(clientOf(service).follow('job_1'))).rejects.toMatchObject({ reason: 'undecodable' });
@@ -284,7 +284,7 @@ describe('following a job by the stream', () => {
   test.each([
     ['an error', new Error('enough')],
     ['null', null],
-  ])('ends with the reason of the signal that aborts it, %s, and closes its connection', async (_what, reason) => {
+  ])('ends with %s if its signal aborts for that reason, and closes its connection', async (_what, reason) => {
     const abort = new AbortController();
     const closed = Promise.withResolvers<void>();
     await using service = await scriptedService([ticket]);
@@ -299,7 +299,7 @@ describe('following a job by the stream', () => {
   });
 
   test.each(['connecting', 'live', 'reconnecting', 'closed'])(
-    'ends with the error of a callback that throws at the state %s',
+    'ends with the error that a callback throws at the state %s',
     async (bad) => {
       await using service = await scriptedService([ticket]);
       streams(service, [(socket) => socket.close(1012), sending(frame(1, 'finished'))]);
@@ -326,13 +326,13 @@ describe('following a job by the stream', () => {
 });
 
 describe('following a job without a stream', () => {
-  /** A service without a ticket route, whose history grows by one event a page. */
+  /** A service without a ticket route. Its history grows by one event per page. */
   const growing = (missing: Parameters<typeof scriptedService>[0][number]) => {
     let stored = 0;
     return scriptedService([
       (response, request: Seen) => {
         if (request.method === 'POST') return missing(response, request);
-        if (request.url.includes('/result')) return; // The service holds the request, as it holds a wait.
+        if (request.url.includes('/result')) return; // The service holds this request as it would hold a wait.
         const after = Number(new URLSearchParams(request.url.split('?')[1]).get('after'));
         stored = Math.min(4, stored + 1);
         const events = [event(1), event(2), event(3), event(4, 'finished')].slice(after, stored);
@@ -353,7 +353,7 @@ describe('following a job without a stream', () => {
     expect(await seqsOf(clientOf(service).follow('job_1', { by: 'replay', after: 2 }))).toEqual([3, 4]);
   });
 
-  /** Answers requests for pages with these pages in turn, and other requests as a service that can hold requests. */
+  /** A service that can hold requests. It answers requests for pages with these pages in turn. */
   const held = (...pages: readonly ReturnType<typeof json>[]) => {
     const left = [...pages];
     return scriptedService([
@@ -366,7 +366,7 @@ describe('following a job without a stream', () => {
     ]);
   };
 
-  test('requests pages that the service holds open, each starting after the last event of the previous page', async () => {
+  test('requests pages that the service holds, each starting after the last event on the previous page', async () => {
     await using service = await held(
       json({ events: [event(1), event(2)], next_cursor: 2 }),
       json({ events: [], next_cursor: 2 }),
@@ -393,7 +393,7 @@ describe('following a job without a stream', () => {
     expect(told).toEqual(['connecting', 'live', 'reconnecting', 'live', 'closed']);
   });
 
-  test('survives an outage even if a less patient call made the request for the capabilities', async () => {
+  test('survives an outage even if a less patient call had requested the capabilities', async () => {
     let followed: Promise<number[]> | undefined;
     let asked = 0;
     await using service = await scriptedService([
@@ -409,7 +409,7 @@ describe('following a job without a stream', () => {
     expect(asked).toBe(9);
   });
 
-  test('begins after two WebSocket handshakes in a row were refused without a reason from the service', async () => {
+  test('begins if two WebSocket handshakes in a row are refused and the service gives no reason', async () => {
     await using service = await held(json({ events: [event(1, 'finished')], next_cursor: null }));
     let asked = 0;
     service.server.on('upgrade', (_request, socket) => {
@@ -429,7 +429,7 @@ describe('following a job without a stream', () => {
   });
 });
 
-describe('the key in the address of a stream', () => {
+describe("the key in a stream's address", () => {
   test('is used only if the caller allows it; otherwise stored events are read in pages', {
     tags: ['Authentication-6a'],
   }, async () => {
@@ -451,7 +451,7 @@ describe('the key in the address of a stream', () => {
     expect(opened).toEqual(['/v1/jobs/job_1/stream?api_key=key-1&after=0']);
   });
 
-  test('is not used after the service refused with an error code', { tags: ['Authentication-6c'] }, async () => {
+  test('is not used if the service refused with an error code', { tags: ['Authentication-6c'] }, async () => {
     await using service = await scriptedService([refusal(404, 'job_not_found', {}, false)]);
     const opened = streams(service, [(socket) => socket.close()]);
     await expect(seqsOf(clientOf(service, 'key-in-stream-url').follow('job_1'))).rejects.toMatchObject({

@@ -1,6 +1,6 @@
 /**
- * Following a job: every event once, in sequence order, until `finished`. Events come by the WebSocket stream if there is one,
- * and otherwise by pages that the service holds until there is an event. After a lost connection, following resumes after the
+ * Following a job: every event once, in sequence order, until `finished`. Events come over the WebSocket stream if there is one,
+ * and otherwise in pages that the service holds until there is an event. After a lost connection, following resumes after the
  * last event that was yielded, so nothing is lost or repeated. Once the credential has ended, the next ticket is refused, and
  * following ends with that refusal. Spec § WebSocket stream.
  */
@@ -20,24 +20,24 @@ import { legacyStreamPath, streamAddress } from './stream-address.ts';
 
 /**
  * The state of following, for display: `connecting` until the first connection is open, `live` while events come as they are
- * recorded, `reconnecting` from a lost connection to the next, and `closed` at the end.
+ * recorded, `reconnecting` between a lost connection and the next one, and `closed` at the end.
  */
 export type FollowState = 'connecting' | 'live' | 'reconnecting' | 'closed';
 
 export interface FollowOptions extends CallOptions {
-  /** The last sequence number already seen. Default 0: from the start. */
+  /** The last sequence number already seen. The default is 0: from the start. */
   readonly after?: number | undefined;
   /** `auto` uses the stream if possible; `replay` uses only pages. Default `auto`. */
   readonly by?: 'auto' | 'replay' | undefined;
-  /** Called with each change of the state, including the first. */
+  /** Called with each new state, including the first one. */
   readonly onState?: ((state: FollowState) => void) | undefined;
 }
 
-/** Further options for a run: a stream URL with the run's own ticket, and a callback for the outcome of the job. */
+/** Further options for a run: a stream URL with the run's own ticket, and a callback for the job's outcome. */
 export interface RunFollowing {
   readonly stream_url?: string | undefined;
   readonly onEnd?: ((frame: EndFrame) => void) | undefined;
-  /** If present, the stream is opened with the credential itself, because a ticket allows only reading. */
+  /** For answering tool calls. If given, the credential itself opens the stream, because a ticket allows only reading. */
   readonly answers?: Answers | undefined;
 }
 
@@ -51,20 +51,20 @@ interface Following extends FollowOptions, RunFollowing {
   answers: Answers | undefined;
 }
 
-/** The members that the last frame, or the last page, must have. */
+/** The members that the last frame or the last page must have. */
 const endParts = ['result', 'receipt'] as const;
 
-/** The close code of a connection that reached its absolute lifetime. */
+/** The close code of a connection that has reached its absolute lifetime. */
 const lifetimeReached: (typeof STREAM_CLOSE_CODES)['lifetimeReached'] = 1001;
 
-/** The pause between two empty pages that the service did not hold. It doubles with each such page, up to a maximum. */
+/** The pause after an empty page that the service did not hold. The pause doubles with each such page, up to a maximum. */
 const idleMilliseconds = 50;
 const idleMillisecondsMax = 1000;
 
-/** The pause after a refused WebSocket for which not even a plain request gave the reason. The WebSocket itself gives none. */
+/** The pause after a WebSocket was refused without a known reason. A WebSocket gives none; a plain request may give it. */
 const refusedMilliseconds = 1000;
 
-/** If this many connections did not open and the service gave no reason, a proxy must be refusing them. */
+/** If this many connections did not open and the service gave no reason, a proxy is assumed to refuse them. */
 const unopenedMax = 2;
 
 /** Yields each event after `after` once, in order, and returns after `finished`. */
@@ -87,7 +87,7 @@ export async function* followJob(
   }
 }
 
-/** True once the job has finished, false if no stream is left. Only requests for pages wait for a lost service. */
+/** Returns true once the job has finished, false if no stream can be used. Only requests for pages wait for a lost service. */
 async function* byStreaming(following: Following): AsyncGenerator<JobEvent, boolean> {
   const { session, signal, onState } = following;
   const { policy, sleep } = session;
@@ -104,7 +104,7 @@ async function* byStreaming(following: Following): AsyncGenerator<JobEvent, bool
       continue;
     }
     onState('reconnecting');
-    // A connection that reached its lifetime is replaced and does not count as a failed try.
+    // A connection that has reached its lifetime is replaced and does not count as a failed try.
     failures = close === lifetimeReached ? 0 : 1 + (following.last > before ? 0 : failures);
     if (failures >= policy.attemptsMax) return false;
     const refusal = close === 'refused' ? await whyRefused(following) : null;
@@ -117,7 +117,7 @@ async function* byStreaming(following: Following): AsyncGenerator<JobEvent, bool
   return false;
 }
 
-/** Drops repeated events, and reads missing ones from the stored history. Neither is an error. */
+/** Drops repeated events, and reads missing events from the stored history. Neither is an error. */
 async function* passOn(
   source: AsyncGenerator<JobEvent, StreamEnd>,
   following: Following,
@@ -131,7 +131,7 @@ async function* passOn(
       following.last = value.seq;
       yield value;
       if (value.kind !== 'finished') continue;
-      // The last frame follows. If it does not come, its parts are requested one by one.
+      // The last frame comes next. If it does not come, its parts are requested one by one.
       if (following.onEnd !== undefined) await source.next();
       return 'finished';
     }
@@ -164,7 +164,7 @@ async function chooseSource(following: Following): Promise<AsyncGenerator<JobEve
   following.stream_url = undefined;
   if (stream_url !== undefined) return open(stream_url);
   try {
-    // Only requests for pages wait for a service that is away.
+    // A request for a ticket does not wait for a lost service; only requests for pages do.
     const asking = withPolicy(session, { bearsLoss: false });
     return open((await read(asking, 'POST /v1/jobs/{id}/stream-ticket', { job_id, signal })).stream_url);
   } catch (error) {
@@ -174,14 +174,14 @@ async function chooseSource(following: Following): Promise<AsyncGenerator<JobEve
   }
 }
 
-/** A structured `job_not_found` is never evidence that a route is missing. Spec § Errors. */
+/** Whether the service says that it has no stream. A structured `job_not_found` never means a missing route. Spec § Errors. */
 function isNotOffered(error: unknown): boolean {
   return error instanceof ServiceFailure && (error.status === 501 || error.code === 'route_not_found');
 }
 
 /**
  * Why a WebSocket was refused; null if the service gives no reason. Platforms hide the reason, but a plain request for
- * the stream gets the same refusal. If nothing is wrong, that request is refused because it is not a WebSocket.
+ * the stream gets the same refusal. If nothing is wrong, the plain request is refused for not being a WebSocket.
  */
 async function whyRefused({ session, job_id, signal }: Following): Promise<ServiceFailure | null> {
   const asked = once(session, 'GET /v1/jobs/{id}/stream', { job_id, signal });
@@ -190,13 +190,13 @@ async function whyRefused({ session, job_id, signal }: Following): Promise<Servi
   return isRefusal && error.code !== 'route_not_found' ? error : null;
 }
 
-/** Pages through the stored events until the job ends. */
+/** Reads the stored events page by page until the job ends. */
 async function* byPaging(following: Following): AsyncGenerator<JobEvent, void> {
   const { session, job_id, signal, onState, onEnd } = following;
   const onRetry = () => onState('reconnecting');
   const patient = accepted(session);
   const isHeld = await supports(patient, 'replay_wait', signal).catch((error: unknown) => {
-    // Another call with less patience may have made the failed request. Then this call makes a request of its own.
+    // The failed request may have been made by another call with less patience. Then this call makes its own request.
     if (patient.facts === null) throw error;
     patient.facts = null;
     return supports(patient, 'replay_wait', signal);

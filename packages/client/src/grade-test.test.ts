@@ -2,6 +2,6 @@ import * as contract from '@vouchbox/protocol/vocabulary';
 import { expect, test } from 'vitest';
 import { BOUNDS } from './grade-test.ts';
 
-test("the client's bounds of a grading equal the bounds in the contract", () => {
+test("the client's bounds for a grading equal the bounds in the contract", () => {
   expect(contract).toMatchObject(BOUNDS);
 });

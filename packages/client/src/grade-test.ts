@@ -1,6 +1,6 @@
 /**
- * The parts of a grading, and the check that none is malformed or larger than a job can take. All parts are checked before the
- * first job is sent, so that no grading ends half-way for a reason that its caller could have known.
+ * The parts of a grading, and the check that no part is malformed or larger than a job can take. All parts are checked before
+ * anything is sent, so that no grading ends half-way for a reason that the caller could have known.
  */
 import { planProblem } from '@vouchbox/protocol/grading-steps';
 import type { GradingSubmission, JobSubmission } from './contract-types.ts';
@@ -8,27 +8,27 @@ import type { ProgramOptions } from './submission.ts';
 
 /** One test: the program's input, and how its output is judged. */
 export interface GradeTest extends Pick<ProgramOptions, 'stdin' | 'args' | 'files' | 'env'> {
-  /** A name that no other test of the grading has. */
+  /** A name that no other test in the grading has. */
   readonly name: string;
-  /** The expected output of the program. Without it and without a checker, only how the program ends counts. */
+  /** The program's expected output. Without it and without a checker, only how the program ends counts. */
   readonly expected?: string | undefined;
   /**
-   * `lines` (the default) ignores white space at the ends of lines and of the whole, `words` ignores all white space, and
-   * `floats` also ignores differences of numbers within a tolerance.
+   * `lines` (the default) ignores white space at the end of each line and of the whole output, `words` ignores all white
+   * space, and `floats` also ignores differences between numbers within a tolerance.
    */
   readonly compare?: GradingSubmission['tests'][number]['compare'] | undefined;
-  /** The points of an accepted test. Default 1. */
+  /** The points for an accepted test. The default is 1. */
   readonly points?: number | undefined;
-  /** The name of its group, if there are groups. */
+  /** The name of the test's group, if there are groups. */
   readonly group?: string | undefined;
-  /** Arguments of the checker for this test, which follow the arguments for all tests. */
+  /** The checker's arguments for this test. They follow the arguments for all tests. */
   readonly checkerArgs?: readonly string[] | undefined;
 }
 
 /**
  * A program that judges an output. It finds `input/stdin`, `input/expected` and `input/output`, and its arguments name these
- * files. With the codes of testlib, the default, it accepts by ending with 0 and refuses with 1; with those of Kattis it reads
- * the output from stdin, and ends with 42 or 43.
+ * files. With testlib's codes, the default, it exits with 0 to accept and with 1 to refuse. With Kattis's codes, it reads the
+ * output from stdin, and exits with 42 to accept and with 43 to refuse.
  */
 export interface Checker
   extends Pick<NonNullable<GradingSubmission['checker']>, 'codes' | 'args' | 'limits'>,
@@ -37,7 +37,7 @@ export interface Checker
   readonly code: string;
 }
 
-/** Tests that count together: the contract defines the members. */
+/** Tests that count together. The contract defines the members of this type. */
 export type GradeGroup = NonNullable<GradingSubmission['groups']>[number];
 
 /** The tests and judges of a grading. */
@@ -46,22 +46,22 @@ export interface GradeTests {
   readonly checker?: Checker | undefined;
   /**
    * A program that talks to the graded program in each test and judges it instead of a checker, with a checker's exit codes. Its
-   * arguments name `input/stdin`, a file for its notes, and `input/expected`; a program's own `interactor` replaces this one.
+   * arguments name `input/stdin`, a file for its notes, and `input/expected`. A submission's own `interactor` replaces this one.
    */
   readonly interactor?: Checker | undefined;
-  /** Programs that read the input of each test, and accept it as a checker does. */
+  /** Programs that read each test's input and accept it with a checker's exit codes. */
   readonly validators?: readonly Checker[] | undefined;
   /** Each group has at least one test, and each test is in one group. Without groups, the points of all tests are added up. */
   readonly groups?: readonly GradeGroup[] | undefined;
-  /** Whether the first test without points ends the grading, if there are no groups. */
+  /** If there are no groups: whether the first test that wins no points ends the grading. */
   readonly stop?: boolean | undefined;
 }
 
 const MIB = 1024 * 1024;
 
 /**
- * The contract's bounds that a grading must keep, under the contract's names. They are repeated here, because every page with a
- * client would load an imported file.
+ * The contract's bounds for gradings, under the contract's names. They are repeated here because every page with a client would
+ * have to load an imported file.
  */
 export const BOUNDS = {
   argsMax: 64,
@@ -74,7 +74,7 @@ export const BOUNDS = {
   wordsTotalBytesMax: 32 * 1024,
 } as const;
 
-/** The error for a grading that cannot be made as it was asked for. No job was sent. */
+/** The grading cannot be made as it was requested. No job was sent. */
 export class GradingRefusal extends TypeError {
   override readonly name = 'GradingRefusal';
 }
@@ -104,7 +104,7 @@ export function checkGrading(
   }
 }
 
-/** The interactor that a program brings with it. */
+/** The interactor that is part of a submission. */
 export function interactorOf(program: string | JobSubmission): JobSubmission['interactor'] {
   return typeof program === 'string' ? undefined : program.interactor;
 }
@@ -133,7 +133,7 @@ function argumentsProblem(words: readonly string[]): string | null {
   return words.some((word) => word.includes('\0')) ? 'an argument contains a NUL, which would end it' : null;
 }
 
-/** The fault in a test's files. The service measured uploaded files when they arrived, so they are not measured here. */
+/** The fault in a test's files. Uploaded files are not measured here, because the service measured them when they arrived. */
 function filesProblem(files: NonNullable<GradeTest['files']>): string | null {
   const entries = Object.entries(files);
   if (entries.length > BOUNDS.filesMax) return `it has ${entries.length} files; at most ${BOUNDS.filesMax} are allowed`;

@@ -9,7 +9,7 @@ const stored = whole('POST /v1/gradings', { grading_id: 'grd_1' });
 const isStored = ({ method }: Seen) => method === 'POST';
 const tests = [{ name: 'one', expected: '3' }];
 
-/** Grades at a service that accepts the grading and then gives this answer to every request. */
+/** Grades on a service that accepts the grading and then gives this answer to every request. */
 async function failedGrading(later: Parameters<typeof scriptedService>[0][number]) {
   await using service = await scriptedService([
     (response, request) => (isStored(request) ? json(stored, 201) : later)(response, request),
@@ -20,20 +20,20 @@ async function failedGrading(later: Parameters<typeof scriptedService>[0][number
   return { error, requests: service.seen.map(({ method, url }) => `${method} ${url.replace(/\?.*/, '')}`) };
 }
 
-test('a grading whose service stays away fails with the id of the grading, and is not cancelled', async () => {
+test("if the service stays away, a grading fails with the grading's id and is not cancelled", async () => {
   const { error, requests } = await failedGrading(noAnswer);
   expect(error).toMatchObject({ reason: 'network', grading_id: 'grd_1' });
   expect(requests.filter((line) => line === 'GET /v1/gradings/grd_1/events').length).toBeGreaterThan(4);
   expect(requests).not.toContain('DELETE /v1/gradings/grd_1');
 });
 
-test('a grading that the service refuses to show fails with its id, and is cancelled', async () => {
+test("if the service refuses to show a grading, the call fails with the grading's id, and the grading is cancelled", async () => {
   const { error, requests } = await failedGrading(refusal(403, 'insufficient_scope', {}, false));
   expect(error).toMatchObject({ code: 'insufficient_scope', grading_id: 'grd_1' });
   expect(requests.at(-1)).toBe('DELETE /v1/gradings/grd_1');
 });
 
-test('a grading whose callback fails with an error of another service is cancelled, and the error stays as it was', async () => {
+test("if a callback throws another service's error, the grading is cancelled and the error stays unchanged", async () => {
   const job = { seq: 1, kind: 'job', data: { name: 'test one', test: 'one', job_id: 'job_1' } };
   const folded = whole('GET /v1/jobs/{id}/result', { job_id: 'job_1', status: 'succeeded' });
   const answers: Readonly<Record<string, unknown>> = {
@@ -59,7 +59,7 @@ test.each([
   ['the submission', ['POST', 'POST']],
   ['the cancellation', ['POST', 'GET', 'DELETE']],
 ])(
-  'a grading ends soon after its signal, with one try of each request, if the service does not answer %s',
+  'a grading ends soon after its signal aborts, with one try per request, even if the service does not answer %s',
   async (_what, asked) => {
     using last = lastRequests();
     const methods = () => service.seen.map(({ method }) => method);
@@ -85,7 +85,7 @@ test.each([
   ['the submission', 'a refusal', new ServiceFailure('', refused), ['POST', 'POST', 'DELETE']],
   ['the wait', 'a refusal', new ServiceFailure('', refused), ['POST', 'GET', 'DELETE']],
   ['the wait', 'a lost connection', new TransportFailure('network', ''), ['POST', 'GET', 'DELETE']],
-])('a grading is cancelled by its signal during %s, also if the reason is %s of another call', async (...given) => {
+])('an abort during %s cancels the grading, even if the reason is %s from another call', async (...given) => {
   const [, , reason, asked] = given;
   const methods = () => service.seen.map(({ method }) => method);
   const cancelled = json(whole('DELETE /v1/gradings/{grading}', { grading_id: 'grd_1' }));

@@ -1,6 +1,6 @@
 /**
- * Grading a program against tests that it does not see, in one request: the service makes a job of each test, and a last job
- * that judges. The output of the last job is the verdict, signed like any result. Loaded when it is first used.
+ * Grades a program against tests that it does not see, in one request. The service makes one job for each test, and a last job
+ * that judges. The output of the last job is the verdict, signed like any result. This module is loaded when it is first used.
  */
 import { type Comparison, compilerProblem } from '@vouchbox/protocol/grading';
 import { type JobRecord, VERDICT_SCHEMA_2 } from '@vouchbox/protocol/grading-steps';
@@ -35,33 +35,33 @@ export interface GradeOptions
   extends CallOptions,
     GradeTests,
     Pick<RunOptions, 'language' | 'limits' | 'runtime' | 'minimumIsolation' | 'idempotencyKey'> {
-  /** Called after each run of a test, before the verdict. A test that a wall limit ended on a busy host runs twice. */
+  /** Called after each run of a test, before the verdict. A test runs twice if a wall limit ended it on a busy host. */
   readonly onTest?: ((name: string, run: RunResult) => unknown) | undefined;
 }
 
 export interface GradeResult {
   readonly verdict: Verdict;
-  /** The exact bytes of the verdict: an output file of the job that judged. */
+  /** The verdict's exact bytes: an output file of the job that judged. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly grading_id: string;
-  /** The job that judged. Its attestation is the signature of the verdict. */
+  /** The job that judged. Its attestation is the verdict's signature. */
   readonly job_id: string;
   readonly receipt_sha256: string;
-  /** Why a test is `not_run` or `compile_limit`, by the test's name. The verdict does not state these reasons. */
+  /** Why tests are `not_run` or `compile_limit`, keyed by the tests' names. The verdict does not state these reasons. */
   readonly notRun: ReadonlyMap<string, string>;
-  /** Every other job of the grading, in the order in which they ended. */
+  /** All other jobs of the grading, in the order in which they ended. */
   readonly jobs: readonly string[];
 }
 
 export type { Checker, Comparison, GradedTest, GradeGroup, GradeTest, Verdict };
 
-/** The functions of a client that a grading needs. */
+/** The client's functions that a grading needs. */
 export interface GradingClient {
   readonly submitGrading: (grading: GradingSubmission, options: SubmitGradingOptions) => Promise<SubmittedGrading>;
   readonly gradingEvents: (grading_id: string, options: CallOptions) => AsyncGenerator<GradingEvent, void>;
   readonly waitForGrading: (grading_id: string, options: CallOptions) => Promise<GradingDetail>;
   readonly upload: (content: string, options: CallOptions) => Promise<StoredBlob>;
-  /** A job that has ended, as `run` would have returned it. */
+  /** An ended job, in the form that `run` returns. */
   readonly ended: (job_id: string, options: CallOptions & Pick<RunOptions, 'limits'>) => Promise<RunResult>;
   readonly submissionOf: typeof submissionOf;
   readonly sha256: Sha256;
@@ -72,9 +72,9 @@ export interface GradingClient {
 }
 
 /**
- * @throws TypeError before the request, if there are no tests, two tests of one name, or a test that no job can take
- * @throws TransportFailure `undecodable` if the verdict is not one of this grading; `unstructured` if the service has no
- * gradings
+ * @throws TypeError before the request if there are no tests, two tests with the same name, or a test that no job can take
+ * @throws TransportFailure `undecodable` if the verdict does not belong to this grading; `unstructured` if the service has
+ * no gradings
  */
 export async function gradeProgram(
   client: GradingClient,
@@ -103,12 +103,12 @@ export async function gradeProgram(
     if (signal?.aborted) isOwn = false;
     if (isOwn && error instanceof ServiceFailure && grading_id === null)
       throw error.code === 'route_not_found' ? tooOld(error) : error;
-    // A callback may throw an error of these classes that is about another service.
+    // A callback may throw an error of these classes about another service.
     const tells = isOwn && (error instanceof ServiceFailure || error instanceof TransportFailure);
     if (tells) error.grading_id = grading_id;
-    // A service that is away continues the grading once it is back, and its verdict can still be read.
+    // A service that is away continues the grading once it is back, so the verdict can still be read.
     if (grading_id !== null && tells && isAway(error)) throw error;
-    // An interrupted request may have made a grading, which is cancelled. `error` says more than a failed cancellation would.
+    // An interrupted request may have made a grading, so that is cancelled. If this fails, `error` says more than the failure.
     if (body !== null) await abandon(client, { body, idempotencyKey, grading_id }).catch(() => {});
     throw error;
   }
@@ -128,7 +128,7 @@ async function abandon(
 
 type GraderProgram = NonNullable<GradingSubmission['checker']>;
 
-/** The request with every text in it. */
+/** The body of the request, with all texts in it. */
 async function bodyOf(
   program: string | JobSubmission,
   { tests, checker, interactor, validators, groups, stop, ...options }: GradeOptions,
@@ -160,7 +160,7 @@ async function bodyOf(
   return defined(body) as GradingSubmission;
 }
 
-/** The interactor of a submission, in the form that a grading takes: without files to return. */
+/** A submission's interactor in the form for a grading: without files to return. */
 function graderIn(interactor: JobSubmission['interactor']): GraderProgram | undefined {
   if (interactor === undefined) return undefined;
   const { language, code, args, env, files, runtime, limits } = interactor;
@@ -171,12 +171,12 @@ function defined(members: object): object {
   return Object.fromEntries(definedEntries(members));
 }
 
-/** The most characters of all texts in the request; JSON may spell each with several bytes. */
+/** The most characters of all texts in the request. JSON may spell a character with several bytes. */
 const sentCharsMax = 4 * 1024 * 1024;
 /** The most bytes of one text in the request. */
 const sentBytesMax = 1024 * 1024;
 
-/** Uploads the texts that are too long for the request, then the longest other texts until the rest fits. */
+/** Uploads texts that are too long for the request, and then the longest other texts until the rest fits. */
 async function withUploads(
   client: GradingClient,
   { programs, tests, ...rest }: GradingSubmission,
@@ -200,7 +200,7 @@ async function withUploads(
   return copy;
 }
 
-/** The jobs of a grading as they end. An event names the program's job, and that job's receipt names the interactor's. */
+/** A grading's jobs as they end. An event names the program's job, and the receipt of that job names the interactor's job. */
 async function jobsOf(
   client: GradingClient,
   { grading_id, isPaired }: { readonly grading_id: string; readonly isPaired: boolean },
@@ -249,10 +249,10 @@ async function resultOf(
   return { verdict, bytes, grading_id, job_id, receipt_sha256, notRun, jobs: others };
 }
 
-/** The reasons for which a program ends by itself or by its limits. For any other reason, it did not run to its end. */
+/** The terminal reasons of programs that ended by themselves or by their limits. Any other program did not run to its end. */
 const ENDS = new Set(['exited', 'signaled', 'wall_limit', 'cpu_limit', 'memory_limit', 'compile_failed']);
 
-/** Why a test shows nothing about the program: its compiler's problem, or how its job ended. */
+/** Why a test shows nothing about the program: a problem with the compiler, or the way the test's job ended. */
 async function problemOf(client: GradingClient, { job_id }: JobRecord, signal?: AbortSignal): Promise<string> {
   const { status, terminal_reason, violations, stderr } = await client.ended(job_id, { signal });
   const compiler = ENDS.has(terminal_reason ?? '') ? compilerProblem({ terminal_reason, violations, stderr }) : null;

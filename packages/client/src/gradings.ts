@@ -1,4 +1,4 @@
-/** Gradings as the service makes them, in one request. This module is loaded when a client first needs it. Spec § Gradings. */
+/** Gradings that the service makes from one request. This module is loaded when a client first needs it. Spec § Gradings. */
 import type {
   GradingAnswer,
   GradingCancellation,
@@ -24,7 +24,7 @@ export interface SubmittedGrading extends GradingAnswer {
   readonly idempotencyKey: string | null;
 }
 
-/** The most events of a grading: far more than a grading can have. */
+/** The most events that are read for one grading: far more than a grading can have. */
 const eventsMax = 1_000_000;
 
 export async function submitGrading(

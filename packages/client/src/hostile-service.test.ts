@@ -1,4 +1,4 @@
-/** A service that answers anything, over real HTTP: the client checks the form of each answer before it uses any part of it. */
+/** A service that may answer anything, over real HTTP. The client checks each answer's form before it uses any part of it. */
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
@@ -90,7 +90,7 @@ describe('the client refuses an answer', () => {
     await expect(clientOf(deep).detail('job_1')).rejects.toMatchObject(undecodable);
   });
 
-  test('an endless answer is refused after the maximum size of an answer', async () => {
+  test('an endless answer is refused once it exceeds the maximum size of an answer', async () => {
     const endless = (response: ServerResponse) => {
       const piece = Buffer.alloc(1024 * 1024, 0x20);
       const more = () => {
@@ -103,7 +103,7 @@ describe('the client refuses an answer', () => {
     await expect(clientOf(service).detail('job_1')).rejects.toMatchObject(undecodable);
   });
 
-  test('a history without an end, or whose cursor does not advance, is refused', async () => {
+  test('a history is refused if it has no end or its cursor does not advance', async () => {
     let seq = 0;
     const page = (from: number) => ({
       events: Array.from({ length: 1000 }, (_, at) => ({
@@ -126,9 +126,9 @@ describe('the client refuses an answer', () => {
   });
 });
 
-describe('the key and the ticket are sent only to their service', () => {
+describe('the key and the ticket are sent only to the service that they are for', () => {
   test.each([301, 302, 303, 307, 308])(
-    'a redirect with status %d is not followed, so its target gets no key',
+    'a redirect with the status %d is not followed, so that its target gets no key',
     async (status) => {
       await using other = await answering({});
       await using service = await scriptedService([
@@ -144,7 +144,7 @@ describe('the key and the ticket are sent only to their service', () => {
   );
 
   test.each(['@HOST/x', '.HOST/x', '//HOST/x', 'ws://HOST/x', '\\HOST\\x', ':1@HOST/'])(
-    'a stream address on another host is refused, so that host gets no ticket: %s',
+    'a stream address on another host is refused, so that the host gets no ticket: %s',
     async (spelled) => {
       await using other = await answering({});
       const opened: string[] = [];
@@ -188,7 +188,7 @@ describe('a verdict', () => {
     tests: [line],
   };
 
-  /** A service with one grading: job_1 is the only test, and job_2 is the judge, which writes this verdict. */
+  /** A service with one grading. The job job_1 is the only test, and job_2 is the judge that writes this verdict. */
   function judging(verdict: string): Promise<ScriptedService> {
     const content = Buffer.from(verdict);
     const verdict_sha256 = sha256(verdict);
@@ -286,7 +286,7 @@ describe('a verdict', () => {
   });
 });
 
-test('the answer to an operation that the contract does not list is refused', async () => {
+test('an answer to an operation that the contract does not list is refused', async () => {
   const { checkAnswer } = await import('./answer-check.ts');
   expect(() => checkAnswer('GET /v1/unheard-of', {})).toThrow(
     'the contract has no form for an answer to GET /v1/unheard-of',

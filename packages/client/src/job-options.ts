@@ -1,4 +1,4 @@
-/** The parameters of the calls about jobs, and the members of a submission. */
+/** Parameters of the calls about jobs, and members of a submission. */
 import type { JobStatus, Language, SubmissionAnswer, SubmissionInclude } from './contract-types.ts';
 import type { JobPromise, PromiseWish } from './job-promise.ts';
 import type { ProgramOptions } from './submission.ts';
@@ -9,17 +9,17 @@ export interface CallOptions {
 
 export interface SubmitOptions extends CallOptions, ProgramOptions {
   /**
-   * 1–128 visible ASCII bytes; random if left out, so that every submission can be repeated. Null sends no key: the submission is
-   * then made once, and after a lost answer it is unknown whether a job exists.
+   * 1–128 visible ASCII bytes; random if left out, so that every submission can be repeated. With null, no key is sent: then the
+   * submission is made only once, and if the answer is lost, nobody knows whether a job exists.
    */
   readonly idempotencyKey?: string | null | undefined;
   /** Seconds (0–300) that the service waits for the result, if its features name `submission_wait`. */
   readonly waitSeconds?: number | undefined;
-  /** The further members of the answer, if the service's features name `submission_include`. */
+  /** Further members to request in the answer, if the service's features name `submission_include`. */
   readonly include?: readonly Exclude<SubmissionInclude, 'promise'>[] | undefined;
   /**
-   * Whether to ask for a promise and keep it, if the service's features name `job_promises`. With `waitSeconds` the promise comes
-   * with the answer; otherwise the client fetches it. With `required`, a submission without a promise fails.
+   * Whether to ask for a promise and keep it, if the service's features name `job_promises`. With `waitSeconds`, the answer has
+   * the promise; otherwise the client fetches it. With `required`, the submission fails if there is no promise.
    */
   readonly promise?: PromiseWish | undefined;
 }
@@ -30,11 +30,11 @@ export interface Submitted extends Omit<SubmissionAnswer, 'promise'> {
   readonly replayed: boolean;
   /** The key that was sent; null if no key was sent. */
   readonly idempotencyKey: string | null;
-  /** The promise; null if none was asked for, or none came. */
+  /** The promise; null if none was asked for or none came. */
   readonly promise: JobPromise | null;
 }
 
-/** A page of at most `limit` jobs, of these statuses and this language. `cursor` is `next_cursor` of the previous page. */
+/** A page of at most `limit` jobs with these statuses and this language. `cursor` is the previous page's `next_cursor`. */
 export interface ListOptions extends CallOptions {
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
@@ -50,13 +50,13 @@ export interface ReplayOptions extends CallOptions {
   readonly limit?: number | undefined;
   /** Seconds (0–300) that the service waits for an event, if its features name `replay_wait`. */
   readonly waitSeconds?: number | undefined;
-  /** The further members of the last page, if the service's features name `replay_include`. */
+  /** Further members to request in the last page, if the service's features name `replay_include`. */
   readonly include?: readonly ('result' | 'receipt')[] | undefined;
 }
 
 export interface WaitOptions extends CallOptions {
-  /** Seconds to wait in all; if left out, the wait has no end. With 0, one request asks whether the end has come. */
+  /** Seconds to wait in total; without a limit if left out. With 0, a single request asks whether the end has come. */
   readonly timeoutSeconds?: number | undefined;
-  /** Seconds that one request waits, at most 300. Default 50: many proxies cut an exchange at 60. */
+  /** Seconds that one request waits, at most 300. The default is 50, because many proxies cut an exchange at 60. */
   readonly waitSeconds?: number | undefined;
 }

@@ -1,6 +1,6 @@
-/** The promise of a job: how a call requests it, and what the call returns. */
+/** A job's promise: how a call requests one, and what the call returns. */
 
-/** A signed promise: the bytes of its envelope as they were served, and its content. */
+/** A signed promise: the bytes of its envelope, exactly as they were served, and its content. */
 export interface JobPromise {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** Lower-case hex: the checked digest of exactly these bytes. */
@@ -8,14 +8,14 @@ export interface JobPromise {
   readonly mediaType: string;
   readonly job_id: string;
   readonly tenant: string;
-  /** The number of the job in its tenant; null if the service does not state it. */
+  /** The job's number within its tenant; null if the service does not state the number. */
   readonly tenant_job_number: number | null;
   readonly accepted_at: string;
-  /** The time by which the log has the result, or else a pending statement: it says that the job still waits. */
+  /** The time by which the log has either the result or a pending statement, which says that the job still waits. */
   readonly answer_by: string;
   readonly log_origin: string;
   readonly log_key: string;
 }
 
-/** Whether a run or a submission fetches its promise, and whether it fails without a promise. */
+/** Whether a run or a submission fetches its promise. With `required`, the call fails if there is no promise. */
 export type PromiseWish = boolean | 'required';

@@ -11,10 +11,10 @@ import type { Session } from './session.ts';
 import { submissionOf } from './submission.ts';
 import { decodeJson } from './transport.ts';
 
-/** The most events of a history: far more than a job can have. Its two streams have at most 10,000 lines each. */
+/** The most events read of a history: far more than a job can have. A job's two streams have at most 10,000 lines each. */
 const historyEventsMax = 100_000;
 
-/** Stores a job. The request may be repeated after a lost answer: the same key and body give the same job. */
+/** Stores a job. If the answer is lost, the request may be repeated: the same key and body give the same job. */
 export async function submit(
   session: Session,
   program: string | JobSubmission,
@@ -32,10 +32,10 @@ export async function submit(
   return { ...answer, replayed, idempotencyKey, promise: fetch && (await fetch({ body, answer, replayed })) };
 }
 
-/** The code of promises, which a page loads with the first promise. */
+/** The code for promises. A page loads it with the first promise. */
 export const promises = () => import('./promise.ts');
 
-/** The fallbacks for older servers. They are imported when a server first answers as an older server does. */
+/** The fallbacks for older servers. They are imported when a server first answers like an older one. */
 const older = () => import('./older-server.ts');
 
 /** Every job of the tenant, newest first, page by page. */
@@ -50,7 +50,7 @@ export async function* listAll(
   }
 }
 
-/** The result as it is after at most `waitSeconds`. */
+/** The result so far. The service waits up to `waitSeconds` for the job to end. */
 export function result(
   session: Session,
   job_id: string,
@@ -61,14 +61,14 @@ export function result(
 }
 
 /**
- * Requests the result, each time with a wait, until it is terminal.
+ * Requests the result again and again, each time with a wait, until it is terminal.
  * @throws TransportFailure `timeout` once `timeoutSeconds` are over
  */
 export function waitForResult(session: Session, job_id: string, options: WaitOptions): Promise<FoldedResult> {
   return askUntilEnded(session, job_id, (asked, waiting) => result(asked, job_id, waiting), options);
 }
 
-/** A page of stored events; reading the page runs no program again. */
+/** A page of stored events. Reading it does not run the program again. */
 export function replay(
   session: Session,
   job_id: string,

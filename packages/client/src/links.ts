@@ -1,4 +1,4 @@
-/** Links to results of jobs. This module is loaded when a link is first asked for. */
+/** Links to job results. This module is loaded when a link is first requested. */
 
 import type { LinkList, LinkRevocation, NewLink } from './contract-types.ts';
 import { TransportFailure } from './failure.ts';
@@ -10,21 +10,21 @@ import { decodeJson } from './transport.ts';
 const CREATE = 'POST /v1/jobs/{id}/links';
 
 export interface LinkOptions extends CallOptions {
-  /** Seconds that the link lasts, at most seven days. Default: one day. */
+  /** How many seconds the link lasts, at most seven days. The default is one day. */
   readonly expires_in?: number;
-  /** The parts that the link shows in addition to status, output, receipt and attestation. Default: none. */
+  /** The parts that the link shows in addition to status, output, receipt and attestation. By default, there are none. */
   readonly shows?: NewLink['shows'];
 }
 
 export interface CreatedLink extends NewLink {
-  /** The address to pass on: a page that shows the result, with the secret behind its `#`. */
+  /** The address to pass on. It leads to a page that shows the result, and has the secret after its `#`. */
   readonly address: string;
 }
 
-/** The only accepted form: any other address from a service would lead a reader, and the secret, somewhere else. */
+/** The only accepted form. Any other address from a service could lead a reader, together with the secret, somewhere else. */
 const LINK_URL = /^\/links\/([\w-]+)#[\w-]+$/;
 
-/** Makes a link with a single request: a repeated request could leave a link whose address nobody has. */
+/** Makes a link with a single request, because a repeated request could leave a link whose address nobody has. */
 export async function createLink(
   session: Session,
   job_id: string,

@@ -1,6 +1,6 @@
 /**
- * How a server older than v0.4 is recognised, and which of its bodies differ. Such a server answers an unknown path without the
- * error envelope; a structured refusal never shows that a server is older. Spec § Versioning 5, § Errors.
+ * How a server older than v0.4 is recognised, and which of its bodies differ. Such a server answers a request for an unknown path
+ * without the error envelope. A structured refusal never means that a server is older. Spec § Versioning 5, § Errors.
  */
 import type { JobDetail, Receipt } from './contract-types.ts';
 import { TransportFailure } from './failure.ts';
@@ -11,7 +11,7 @@ export function isRouteMissing(error: unknown): error is TransportFailure {
   return isUnstructured && [404, 405, 501].includes(error.status ?? 0);
 }
 
-/** Says which part an older server cannot give. */
+/** An error that says what an older server cannot give. */
 export function tooOld(what: string, cause: TransportFailure): TransportFailure {
   const { status } = cause;
   return new TransportFailure('unstructured', `this server is older than v0.4: ${what}`, { status, cause });
@@ -27,8 +27,8 @@ export async function orOlder<T>(asked: Promise<T>, standIn: (missing: Transport
   }
 }
 
-/** A receipt of v0.3, which may not state its tenant. */
+/** A receipt from v0.3. It may lack the tenant. */
 export type LegacyReceipt = Omit<Receipt, 'tenant'> & Partial<Pick<Receipt, 'tenant'>>;
 
-/** The detail of a job whose receipt a server of v0.3 sealed. */
+/** The detail of a job whose receipt was sealed by a v0.3 server. */
 export type LegacyJobDetail = Omit<JobDetail, 'receipt'> & { readonly receipt: LegacyReceipt | null };

@@ -1,4 +1,4 @@
-/** Spec § Versioning 5: what the client does with a server older than v0.4, which lacks the routes of v0.4. */
+/** Spec § Versioning 5: what the client does if a server is older than v0.4 and lacks the routes of v0.4. */
 import { describe, expect, test } from 'vitest';
 import { WebSocketServer } from 'ws';
 import { json, refusal, type ScriptedService, scriptedService } from '../test/scripted-service.ts';
@@ -16,8 +16,8 @@ const HISTORY = [
 ];
 
 /**
- * An older server with the key in the address of its stream, and with one job, which ends after `endsAfter` requests for its
- * detail.
+ * An older server with one job. The address of the job's stream contains the key. The job ends after `endsAfter` requests
+ * for its detail.
  */
 async function olderServer({ endsAfter = 1 } = {}): Promise<ScriptedService & { readonly opened: string[] }> {
   let asked = 0;
@@ -44,7 +44,7 @@ function clientOf({ baseUrl }: ScriptedService, options: Partial<ClientOptions> 
   return createServiceClient({ baseUrl, apiKey: 'key-1', sleep: async () => {}, ...options });
 }
 
-describe('a client that may send its key in the address of a stream', () => {
+describe("a client that may send its key in a stream's address", () => {
   const legacy = 'key-in-stream-url';
 
   test('builds a result from the job detail and the events, and polls until the job ends', {
@@ -70,7 +70,7 @@ describe('a client that may send its key in the address of a stream', () => {
     expect([status, stdout, service.opened]).toEqual(['running', '', []]);
   });
 
-  test('reads the stored events of an ended job page by page from its stream', {
+  test("reads an ended job's stored events page by page from the stream", {
     tags: ['Versioning-5'],
   }, async () => {
     await using service = await olderServer();
@@ -104,7 +104,7 @@ describe('a client that may not send its key in an address', () => {
     },
   );
 
-  test('requests for signed documents fail, and the error says that the server signs nothing', {
+  test('gets an error for each signed document, and the error says that the server signs nothing', {
     tags: ['Versioning-5'],
   }, async () => {
     await using service = await olderServer();

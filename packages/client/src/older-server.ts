@@ -1,6 +1,6 @@
 /**
- * Fallbacks for the routes that a server older than v0.4 lacks. Such a server has submission, list, detail,
- * cancellation and the stream with the key in its address. Loaded when such a server answers. Spec § Versioning 5.
+ * Fallbacks for the routes that a server older than v0.4 lacks. Such a server has submission, list, detail, cancellation and
+ * a stream whose address contains the key. This module is loaded when such a server answers. Spec § Versioning 5.
  */
 import { isTerminal, outputText, replayLimitMax } from '@vouchbox/protocol/vocabulary';
 import type { FoldedResult, JobDetail, JobEvent, ReplayPage } from './contract-types.ts';
@@ -15,13 +15,13 @@ import { decodeJson } from './transport.ts';
 
 interface Asked {
   readonly signal?: AbortSignal | undefined;
-  /** The answer that shows the route to be missing, which is thrown if there is no fallback. */
+  /** The answer that shows that the route is missing. It is thrown if there is no fallback. */
   readonly missing: TransportFailure;
-  /** Given by the caller: if this file imported it, a page would first load two files. */
+  /** The caller passes this in, because an import here would make a page load two files first. */
   readonly open: typeof openEventStream;
 }
 
-/** The events after a number, of a job that has ended: the stream of a running job does not say which events are stored. */
+/** An ended job's events after a number. The stream of a running job would not say which events are stored. */
 export async function olderReplay(
   session: Session,
   job_id: string,
@@ -34,7 +34,7 @@ export async function olderReplay(
   return { events, next_cursor: last === undefined || last.kind === 'finished' ? null : last.seq };
 }
 
-/** The result as it is now, made from the detail and the events. An older server gives no output files. */
+/** The current result, made from the detail and the events. An older server gives no output files. */
 export async function olderResult(session: Session, job_id: string, asked: Asked): Promise<FoldedResult> {
   const detail = await olderDetail(session, job_id, asked);
   if (!isTerminal(detail.status)) return resultOf(detail, []);

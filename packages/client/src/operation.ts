@@ -1,6 +1,6 @@
 /**
- * Calls of the contract's operations. An operation is written as its method and path, and its query, body and answer
- * have the types that the contract's tables say. Only types come from the tables.
+ * Calls of the contract's operations. An operation is named by its method and path. Its query, body and answer have the types
+ * from the contract's tables. Only types come from the tables.
  */
 import type { AnswerBody, BodyOf, ENDPOINTS, MediaTypeOf, OperationId, QueryOf } from '@vouchbox/protocol';
 import { type RetryPolicy, retrying } from './backoff.ts';
@@ -13,11 +13,11 @@ import { type Answer, decodeJson, type Exchange, exchange } from './transport.ts
 type Table = typeof ENDPOINTS;
 type RouteOf<Id extends OperationId> = `${Table[Id]['method']} ${Table[Id]['path']}`;
 
-/** Each operation by its method and path, such as `GET /v1/jobs/{id}/result`. */
+/** An operation, named by its method and path, such as `GET /v1/jobs/{id}/result`. */
 export type Route = RouteOf<OperationId>;
 type IdOf<R extends Route> = { [Id in OperationId]: RouteOf<Id> extends R ? Id : never }[OperationId];
 
-/** The arguments of an operation: its job, its query and its body, if it has them. */
+/** An operation's arguments: the job, the query and the body, if it has them. */
 export type CallOf<R extends Route> = {
   readonly signal?: AbortSignal | undefined;
   /** A parameter that is undefined is not sent. A list is sent as one parameter, with commas between its words. */
@@ -26,13 +26,13 @@ export type CallOf<R extends Route> = {
   readonly idempotencyKey?: string | null;
   /** The media type of the answer; JSON by default. */
   readonly accept?: MediaTypeOf<IdOf<R>> | '*/*';
-  /** The `ETag` of the answer that the caller already has. */
+  /** The `ETag` of an answer that the caller already has. */
   readonly ifNoneMatch?: string | undefined;
-  /** An unsuccessful status whose body is an answer, too. */
+  /** An unsuccessful status whose body counts as an answer, too. */
   readonly answerStatus?: number;
   /** Leaves the body of the answer for the caller to read. */
   readonly stream?: boolean;
-  /** The credential of this request, if it is not the client's. */
+  /** The credential for this request, if it is not the client's own. */
   readonly apiKey?: string;
   /** Called before each further try. */
   readonly onRetry?: (() => void) | undefined;
@@ -55,7 +55,7 @@ type AnyCall = CallOf<'POST /v1/jobs'> & {
   readonly bytes?: Uint8Array<ArrayBuffer>;
 };
 
-/** The check of an answer. A page loads it with the first answer. */
+/** The code that checks answers. A page loads it with the first answer. */
 export const answerCheck = () => import('./answer-check.ts');
 
 /** Sends the request once. */
@@ -91,34 +91,34 @@ export function once<R extends Route>(session: Session, route: R, call: CallOf<R
   });
 }
 
-/** @throws TypeError for `.` and `..`, which would change the path of the address */
+/** @throws TypeError for `.` and `..`, because they would change the address's path */
 function partOf(name: string | number): string {
   if (name === '.' || name === '..') throw new TypeError(`${name} is neither a name nor an id`);
   return encodeURIComponent(name);
 }
 
-/** Sends the request until it succeeds, fails for good or has no tries left. Only for requests that may be repeated. */
+/** Sends the request until it succeeds, fails for good or has no tries left. Use it only for requests that may be repeated. */
 export function repeated<R extends Route>(session: Session, route: R, call: CallOf<R>): Promise<Answer> {
   const { signal, onRetry, idempotencyKey, query } = call as AnyCall;
   const isWaiting = Boolean(idempotencyKey && query?.wait_seconds);
   return retrying(() => once(session, route, call), { ...session, signal, onRetry, isWaiting });
 }
 
-/** The JSON body of the answer, checked against its form, after as many tries as needed. */
+/** The answer's JSON body, checked against its form. Repeats the request as `repeated` does. */
 export async function read<R extends Route>(session: Session, route: R, call: CallOf<R>): Promise<AnswerBody<IdOf<R>>> {
   const answer = decodeJson(await repeated(session, route, call));
   return (await answerCheck()).checkAnswer(route, answer, (call as AnyCall).job_id);
 }
 
-/** Whether the service names a feature. */
+/** Whether the service names this feature in its capabilities. */
 export async function supports(session: Session, feature: string, signal?: AbortSignal): Promise<boolean> {
   return (await factsOf(session, signal)).features.includes(feature);
 }
 
-/** The service's capabilities, requested once for all callers; none if the service is older or refuses this caller. */
+/** The service's capabilities, requested once for all calls; none if the service is older or refuses this caller. */
 export async function factsOf(session: Session, signal?: AbortSignal): Promise<ServiceFacts> {
   signal?.throwIfAborted();
-  // If the caller stops waiting, the request goes on: another call may need the answer.
+  // If the caller stops waiting, the request goes on, because another call may need the answer.
   session.facts ??= asked(session).catch((error: unknown) => {
     session.facts = null;
     throw error;
@@ -126,7 +126,7 @@ export async function factsOf(session: Session, signal?: AbortSignal): Promise<S
   return await unlessAborted(session.facts, signal);
 }
 
-/** The service's capabilities, as received. The service sends them again only if they changed. */
+/** The service's capabilities, as they were received. The service sends them again only if they have changed. */
 export async function saidOfItself(session: Session, signal?: AbortSignal): Promise<object> {
   const ifNoneMatch = session.said?.headers.get('etag') ?? undefined;
   const answer = await repeated(session, 'GET /v1/capabilities', { signal, ifNoneMatch, answerStatus: 304 });
@@ -153,7 +153,7 @@ function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined):
   });
 }
 
-/** The session with another policy for its further tries. */
+/** The session with another retry policy. */
 export const withPolicy = (session: Session, changes: Partial<RetryPolicy>): Session => ({
   ...session,
   policy: { ...session.policy, ...changes },
@@ -162,7 +162,7 @@ export const withPolicy = (session: Session, changes: Partial<RetryPolicy>): Ses
 /** The session for requests about work that the service has accepted. */
 export const accepted = (session: Session): Session => withPolicy(session, { bearsLoss: true });
 
-/** The session for requests that end work. The caller does not need their answers, so they must not delay it. */
+/** The session for requests that end work. The caller does not need the answers, so these requests must not delay the caller. */
 export const ending = (session: Session): Session => ({
   ...session,
   timeoutMilliseconds: Math.min(session.timeoutMilliseconds, 5000),

@@ -1,6 +1,6 @@
 /**
- * A session: programs that each begin with the variables and the files that the previous one left. The service keeps these as
- * outputs of jobs, and each step is a job with its own receipt. Loaded when it is first used. Spec § Sessions.
+ * A session: each program begins with the variables and the files that the previous one left. The service keeps these as job
+ * outputs, and each step is a job with its own receipt. This module is loaded when it is first used. Spec § Sessions.
  */
 import { SESSION_NAME } from '@vouchbox/protocol/vocabulary';
 import { wrongIn } from './answer-check.ts';
@@ -12,29 +12,29 @@ import { read } from './operation.ts';
 import type { RunOptions, RunResult } from './run.ts';
 import type { Session } from './session.ts';
 
-/** What a step kept, and what it did not keep, by name and with the reason. */
+/** What a step kept, and what it did not keep: by name, with the reason. */
 export interface Kept {
   readonly globals: number;
   readonly files: number;
   readonly not_kept: readonly { readonly kind: string; readonly name: string; readonly reason: string }[];
-  /** How many items were not kept beyond those that `not_kept` names. */
+  /** How many more items were not kept, in addition to those in `not_kept`. */
   readonly more_not_kept: number;
 }
 
-/** The outcome of a step for its session. The program reports what was kept, so only its caller should rely on the report. */
+/** What a step means for its session. The program itself reports what was kept, so only its caller should rely on the report. */
 export interface StepOutcome {
-  /** Whether this step is now the session's last. False if the program failed or its state was too large. */
+  /** Whether this step is now the session's last step. False if the program failed or its state was too large. */
   readonly moved: boolean;
   readonly kept: Kept | null;
   /** Why the session is not at this step although the program ended well; null if it is there, or if the reason is unknown. */
   readonly problem: string | null;
 }
 
-/** The result of a step, without the files that hold the session's state, and without the remarks on those files. */
+/** A step's result, without the files that hold the session's state and without violations about those files. */
 export interface StepResult extends RunResult, StepOutcome {}
 
 export interface SessionOptions extends CallOptions {
-  /** The language of all steps. Default: the language of the session, or `python`. */
+  /** The language of all steps. The default is the session's language, or `python`. */
   readonly language?: string | undefined;
 }
 
@@ -42,20 +42,20 @@ type Settled = Pick<RunResult, 'status' | 'files' | 'large_outputs' | 'violation
 
 export interface ProgramSession {
   readonly name: string;
-  /** The last step, whose state the next step begins with; null before the first step. */
+  /** The last step. The next step begins with its state. Null before the first step. */
   readonly lastJob: string | null;
   /**
    * Runs a program as the next step. If the program fails, the session stays where it was.
-   * @throws ServiceFailure `session_conflict` if another step was accepted meanwhile
+   * @throws ServiceFailure `session_conflict` if another step was accepted in the meantime
    */
   run(program: string | JobSubmission, options?: RunOptions): Promise<StepResult>;
-  /** Takes the result of a step that was not run by `run`, but submitted with `session: { name, after: lastJob }`. */
+  /** Takes the result of a step that was submitted with `session: { name, after: lastJob }` instead of being run by `run`. */
   settle(result: Settled & Pick<RunResult, 'job_id'>): Promise<StepOutcome>;
-  /** Removes the session. Its jobs stay as long as any other jobs. */
+  /** Removes the session. Its jobs are kept as long as other jobs. */
   remove(options?: CallOptions): Promise<void>;
 }
 
-/** Opens the session of this name, new or not; the default is a new name. @throws TypeError if no session can have the name */
+/** Opens the session with this name, new or not. The default is a new name. @throws TypeError if no session can have the name */
 export async function openProgramSession(
   session: Session & { run(program: JobSubmission, options: RunOptions): Promise<RunResult> },
   name: string = `session-${randomKey()}`,
@@ -112,7 +112,7 @@ function outcomeOf({ status, files, large_outputs = [], violations }: Settled): 
   return { moved, kept, problem: status === 'succeeded' && !moved && typeof told === 'string' ? told : null };
 }
 
-/** Why a session is not at a step that left a state; null if the session is at it, or if the service cannot be asked. */
+/** Why a session is not at a step that left a state; null if the session is there, or if the service cannot be asked. */
 async function elsewhere(session: Session, name: string, job_id: string): Promise<string | null> {
   try {
     const standing = await standingOf(session, name);
@@ -136,7 +136,7 @@ async function standingOf(session: Session, name: string, signal?: AbortSignal):
   try {
     return await read(session, 'GET /v1/sessions/{session}', { session: name, signal });
   } catch (error) {
-    // The reason of an abort may be the refusal of another call.
+    // The reason for an abort may be another call's refusal.
     signal?.throwIfAborted();
     if (error instanceof ServiceFailure && error.code === 'session_not_found') return null;
     throw error;

@@ -1,4 +1,4 @@
-/** The client takes a promise only if it is about the submission that was sent; any other signed promise is an error. */
+/** The client accepts a promise only if it is about the submission that was sent. Any other signed promise is an error. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { json, noAnswer, refusal, type ScriptedService, scriptedService } from '../test/scripted-service.ts';
@@ -94,7 +94,7 @@ test('a run requests a promise, fetches it before the job ends, and returns it w
   expect(JSON.parse(service.seen.find(({ method }) => method === 'POST')?.body ?? '')).toMatchObject({ promise: true });
 });
 
-test('a promise is fetched and compared although the service was lost once it had accepted the job', async () => {
+test('a promise is fetched and compared even if the service was lost after it had accepted the job', async () => {
   const lost = (answer: Answer): Answer => {
     let tries = 0;
     return (response) => (++tries < 5 ? noAnswer : answer)(response);
@@ -114,7 +114,7 @@ describe('a promise in the answer to the submission', () => {
     serviceWith(fetched, FEATURES, { 'POST /v1/jobs': json({ ...SUBMITTED, result: FOLDED, receipt, promise }, 201) });
 
   test('a run with a promise needs only one request', { tags: ['Submit-9c'] }, async () => {
-    // The members are in another order than the signed one.
+    // The members are not in the order that was signed.
     const { signatures, payload, payloadType } = JSON.parse(envelopeOf(PREDICATE).toString()) as Envelope;
     await using service = await telling({ signatures, payloadType, payload });
     const { promise } = await clientOf(service).run('x', { ...RUN, promise: 'required' });
@@ -128,7 +128,7 @@ describe('a promise in the answer to the submission', () => {
     ]);
   });
 
-  test('a promise that was not signed in time for the answer is fetched with a second request', async () => {
+  test('a promise that is signed too late for the answer is fetched with a second request', async () => {
     const bytes = envelopeOf(PREDICATE);
     await using service = await telling(undefined, promising(bytes));
     const { promise } = await clientOf(service).run('x', { ...RUN, promise: 'required' });
@@ -174,7 +174,7 @@ describe('a run fails and its job is cancelled if the promise has', () => {
   });
 });
 
-test('a promise fails its check if its job number is not above the numbers of all earlier jobs', async () => {
+test('a promise fails its check if its job number is not higher than the numbers of all earlier jobs', async () => {
   await using service = await serviceWith(promising(envelopeOf(PREDICATE)));
   const client = clientOf(service);
   expect((await client.submit('x', { ...RUN, promise: true })).promise?.tenant_job_number).toBe(7);
@@ -184,7 +184,7 @@ test('a promise fails its check if its job number is not above the numbers of al
 describe('without a promise', () => {
   const none = refusal(404, 'not_promised', {}, false);
 
-  test('a run that only requests a promise continues, and a run that requires one fails and is cancelled', async () => {
+  test('a run that only requests a promise continues, but a run that requires one fails and is cancelled', async () => {
     await using service = await serviceWith(none);
     expect((await clientOf(service).run('x', { promise: true })).promise).toBeNull();
     expect(wasCancelled(service)).toBe(false);

@@ -1,7 +1,7 @@
 /**
- * The promise of a job. A promise comes with the answer to a submission that waits, or is fetched afterwards; its signed bytes
- * are kept. Here it is compared with its submission: it must state this submission, this tenant, and a number above those of
- * earlier jobs. `service-verify promise` checks whether the pinned key signed it. This module is loaded when first used.
+ * A job's promise. It comes with the answer to a submission that waits, or is fetched afterwards, and its signed bytes are kept.
+ * This module compares a promise with its submission: the promise must state this submission, this tenant, and a number above
+ * those of earlier jobs. `service-verify promise` checks whether the pinned key signed it. Loaded when it is first used.
  */
 import { canonicalJson } from './canonical-json.ts';
 import type { DsseEnvelope, JobSubmission, SubmissionAnswer } from './contract-types.ts';
@@ -16,7 +16,7 @@ import type { Session } from './session.ts';
 const PROMISE_TYPE = 'urn:svc:predicate:job-accepted:v1';
 const ENVELOPE_MEDIA_TYPE = 'application/vnd.dsse.envelope.v1+json';
 const STATEMENT_MEDIA_TYPE = 'application/vnd.in-toto+json';
-/** The most seconds to wait for a signature, which takes milliseconds unless the node that signs is down. */
+/** The most seconds to wait for a signature. Signing takes milliseconds unless the node that signs is down. */
 const signingSecondsMax = 20;
 
 export async function signedPromise(
@@ -29,18 +29,18 @@ export async function signedPromise(
   return checkExactBytes(await repeated(session, route, { job_id, accept: '*/*', query, signal }), session.sha256);
 }
 
-/** The submission, and the answer to it. */
+/** A submission and its answer. */
 export interface Accepted {
   readonly body: JobSubmission;
   readonly answer: SubmissionAnswer;
-  /** Whether the service had the job before. */
+  /** Whether the service already had the job. */
   readonly replayed: boolean;
 }
 
 /**
- * Returns a function that fetches and compares the promise of the next submitted job. Returns null if the service makes no
- * promises, because an older service would refuse the request. A promise that is not required and does not come is null.
- * @throws EvidenceFailure `promise` if a required promise cannot be had, or a promise is about another submission
+ * Returns a function that fetches and compares the promise for the next submitted job. Returns null if the service makes no
+ * promises, because an older service would refuse the request. If a promise is not required and does not come, it is null.
+ * @throws EvidenceFailure `promise` if a required promise does not come, or if a promise is about another submission
  */
 export async function promising(
   session: Session,
@@ -102,7 +102,7 @@ async function fitting(
   return { ...exact, ...promise };
 }
 
-/** The members of the coming receipt that the submission determines, without members that only the service knows. */
+/** Those members of the future receipt that the submission determines, without the ones that only the service knows. */
 async function expectedOf(
   { language, runtime = null, code, stdin = null, args = [], env = {} }: JobSubmission,
   sha256: Sha256,
@@ -139,7 +139,7 @@ function same(what: string, promised: unknown, expected: unknown): void {
 
 type Stated = Omit<JobPromise, keyof ExactBytes> & { readonly submission: Readonly<Record<string, unknown>> };
 
-/** The content of the envelope, whose signature is not checked here. */
+/** The content of the envelope. The signature is not checked here. */
 function statedIn({ bytes }: ExactBytes): Stated {
   const { predicate, predicateType } = payloadOf(bytes);
   const {

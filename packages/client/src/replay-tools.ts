@@ -1,6 +1,6 @@
 /**
- * Answers the calls of a run with the answers of an earlier run, in their order. No tool runs. Calls that were open at once may
- * come in another order, because the threads and processes of a program run in no fixed order.
+ * Answers a run's calls with the answers from an earlier run, in the same order. No tool runs. Calls that were open at the same
+ * time may come in another order, because a program's threads and processes run in no fixed order.
  */
 import { canonicalJson } from './canonical-json.ts';
 import type { EventData, JobEvent, ToolAnswer } from './contract-types.ts';
@@ -8,24 +8,24 @@ import { refuse, ServiceFailure } from './failure.ts';
 import type { Session } from './session.ts';
 import { answerToolCall } from './tools.ts';
 
-/** The events of an earlier run, or its result with its history. */
+/** The events of an earlier run, or that run's result with its history. */
 export type Transcript = readonly JobEvent[] | { readonly history?: readonly JobEvent[] | undefined };
 
 interface Recorded {
   readonly seq: number;
-  /** The place of the call among all calls, from 1. */
+  /** The call's place among all calls, from 1. */
   readonly place: number;
-  /** The number of the event that closed the call: its answer, or the next answer to any call after a refusal. */
+  /** The number of the event that closed the call: its answer or, if the call was refused, the next answer to any call. */
   readonly closed: number;
   readonly tool: string;
-  /** The values that must be equal at every run: the tool, its arguments, and the service's refusal, if there was one. */
+  /** The values that must be equal in every run: the tool, its arguments and the service's refusal, if there was one. */
   readonly line: string;
   readonly isRefused: boolean;
 }
 
 const shownCharsMax = 200;
 
-/** The names of tools that answered in the earlier run. */
+/** The names of the tools that answered in the earlier run. */
 export function recordedTools(transcript: Transcript): readonly string[] {
   const calls = callsIn(eventsOf(transcript)).filter(({ isRefused }) => !isRefused);
   return [...new Set(calls.map(({ tool }) => tool))];
@@ -36,9 +36,9 @@ export class ToolReplay {
   readonly #job_id: string;
   /** The calls that this run has not made yet, in their order. */
   readonly #missing: Recorded[];
-  /** The answers in the order in which they were given, each with the number of its call in the earlier run. */
+  /** The answers, in the order in which they were given. Each has the number of its call in the earlier run. */
   readonly #answers: readonly EventData['tool_result'][];
-  /** The number of each call in this run, by its number in the earlier run. */
+  /** The calls' numbers in this run, keyed by their numbers in the earlier run. */
   readonly #numbers = new Map<number, number>();
   #answered = 0;
   #signal: AbortSignal | undefined;
@@ -66,7 +66,7 @@ export class ToolReplay {
 
   end(): void {}
 
-  /** The earlier run's call that equals this call: the first missing call, or one made before that was closed. */
+  /** The earlier run's call that equals this call: the first missing call, or one that was made before that call was closed. */
   #found(line: string, seq: number): Recorded {
     const [first] = this.#missing;
     const later = this.#missing.findIndex(({ seq: made }) => made > (first?.closed ?? 0));
@@ -89,7 +89,7 @@ export class ToolReplay {
     refuse('transcript', `the program ended before call ${missing.place} of the transcript, ${shown(missing.line)}`);
   }
 
-  /** Gives the answers that are due: each answer waits until all answers before it were given. */
+  /** Gives the answers that are due. Each answer waits until all earlier answers have been given. */
   async #answer(): Promise<void> {
     for (; ; this.#answered++) {
       const { call_seq, result, error } = this.#answers[this.#answered] ?? { call_seq: 0 };

@@ -1,6 +1,6 @@
 /**
- * The tools of a run: functions of the caller that the program calls. Each call is an event of the job, and so is its
- * answer. A page loads this with the first run that has tools.
+ * A run's tools: the caller's functions that the program can call. Each call is an event of the job, and so is each answer.
+ * A page loads this module with the first run that has tools.
  */
 import type { JobEvent, JobSubmission, Tool, ToolAnswer } from './contract-types.ts';
 import { definedEntries } from './defined-entries.ts';
@@ -18,25 +18,25 @@ import { Turns } from './turns.ts';
 /** A call that waits for its answer. */
 export interface ToolCall {
   readonly job_id: string;
-  /** The number of the event of the call. */
+  /** The number of the call's event. */
   readonly seq: number;
   readonly tool: string;
-  /** The arguments that the program gave, as the schema of the tool returns them if it has one. */
+  /** The arguments from the program. If the tool has a schema, these are the values that the schema returns. */
   readonly arguments: unknown;
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when nobody is waiting for the answer any longer. */
   readonly signal: AbortSignal;
 }
 
-/** Answers a call. The function's result is sent as JSON, undefined as null, and an exception as the error of the tool. */
+/** Answers a call. The function's result is sent as JSON, undefined as null, and an exception as the tool's error. */
 // biome-ignore lint/suspicious/noExplicitAny: what a program gives has the type that the caller's schema states
 export type ToolFunction = (given: any, call: ToolCall) => unknown;
 
 /** A function and its description. */
 export interface ToolDefinition {
   readonly description?: string | undefined;
-  /** The form of the arguments; the service refuses a call with other arguments before any tool gets it. */
+  /** The form of the arguments. The service refuses a call with other arguments before the tool gets it. */
   readonly arguments?: ToolSchema | undefined;
-  /** The form of the result; a result that does not fit is an error of the tool. */
+  /** The form of the result. A result that does not fit becomes the tool's error. */
   readonly result?: ToolSchema | undefined;
   /** The time after which the program gets an error instead of a result. */
   readonly timeoutSeconds?: number | undefined;
@@ -45,7 +45,7 @@ export interface ToolDefinition {
 
 export type RunTools = Readonly<Record<string, ToolFunction | ToolDefinition>>;
 
-/** Decides about each call before its tool runs: true lets the tool run, a text refuses for that reason, other values refuse. */
+/** Decides about each call before its tool runs. True lets the tool run, a text refuses with that reason, all else refuses. */
 export type Approve = (call: ToolCall) => unknown;
 
 export interface ToolOptions {
@@ -53,26 +53,26 @@ export interface ToolOptions {
   readonly tools?: RunTools | undefined;
   readonly approve?: Approve | undefined;
   readonly toolLimits?: JobSubmission['tool_limits'];
-  /** Answers each call as an earlier run did, in the same order, and fails at the first different call. No tool runs. */
+  /** Answers each call as in an earlier run, in the same order, and fails at the first call that differs. No tool runs. */
   readonly replay?: Transcript | undefined;
-  /** How many tools run at once, while other calls wait. Default 16. */
+  /** How many tools run at once; further calls wait. The default is 16. */
   readonly toolsAtOnce?: number | undefined;
 }
 
 const toolsAtOnceUsual = 16;
 const errorCharsMax = 4096;
 
-/** Refusals after which the program gets an error instead of the answer, because the service does not accept the answer. */
+/** Refusals that mean that the service does not accept the answer. The program then gets an error instead. */
 const unfit: ReadonlySet<string> = new Set([
   'tool_result_misfit',
   'payload_too_large',
   'invalid_request',
   'invalid_json',
 ]);
-/** Refusals that show that nobody waits for the answer any more. */
+/** Refusals that mean that nobody is waiting for the answer any longer. */
 const late: ReadonlySet<string> = new Set(['job_terminal', 'tool_call_answered', 'job_not_found']);
 
-/** The submission with the tools in it. A tool that the submission itself describes keeps that description. */
+/** The submission with the tools added. If the submission already describes a tool, it keeps that description. */
 export function withTools(submission: JobSubmission, { tools = {}, replay, toolLimits }: ToolOptions): JobSubmission {
   const given = submission.tools ?? [];
   const defined = Object.entries(tools).map(([name, tool]) => toolOf(name, definitionOf(tool)));
@@ -100,7 +100,7 @@ function definitionOf(tool: ToolFunction | ToolDefinition): ToolDefinition {
   return typeof tool === 'function' ? { execute: tool } : tool;
 }
 
-/** Answers the calls of a job from its beginning to its end. Calls that already have an answer keep it. */
+/** Answers calls from the beginning to the end of a job. Calls that already have an answer keep that answer. */
 export async function answerCalls(
   session: Session,
   job_id: string,
@@ -123,15 +123,15 @@ interface Job {
   readonly replayed: boolean;
 }
 
-/** What answers the tool calls of one job while it runs. */
+/** Something that answers one job's tool calls while the job runs. */
 export interface Answering {
-  /** A signal that aborts when the given signal aborts, or with the first error that ends the run. */
+  /** A signal that aborts when the given signal does, or at the first error that ends the run. */
   during(signal: AbortSignal | undefined): AbortSignal | undefined;
   /** Takes each event of the job. */
   take(event: JobEvent): unknown;
   /** Present if answers can go over the stream. */
   readonly answers?: Answers;
-  /** Ends answering: nobody waits for an answer any more. @throws the error for which the run ends */
+  /** Stops answering, since nobody waits for an answer any longer. @throws the error that ends the run */
   end(): void;
 }
 
@@ -140,20 +140,20 @@ export function answeringFor(session: Session, job: Job, { replay, ...options }:
   return replay === undefined ? new ToolRunner(patient, job, options) : new ToolReplay(patient, job, replay);
 }
 
-/** The most characters of a message. A message over the service's bound would end the stream, so long messages go as requests. */
+/** The most characters of a message. Longer ones go as requests, because a message over the service's bound ends the stream. */
 const messageCharsMax = 64 * 1024;
 
 type Request = (call: ToolCall, answer: ToolAnswer) => Promise<void>;
 
 /**
- * Sends answers over the stream of their job while the stream is open and takes them, otherwise as requests. An answer that the
- * stream does not confirm is sent again as a request, whose refusal gives the reason. Repeating an answer changes nothing.
+ * Sends answers over the job's stream while it is open and accepts them, and otherwise as requests. If the stream does not
+ * confirm an answer, the answer is sent again as a request; a refusal then gives the reason. Repeating an answer changes nothing.
  */
 class Sender implements Answers {
   readonly #apiKey: string | null;
   readonly #request: Request;
   readonly #failed: (error: unknown) => void;
-  /** How to resend each answer that the stream has not confirmed, by the number of its call. */
+  /** For each answer that the stream has not confirmed, how to send it again, keyed by the number of its call. */
   readonly #sent = new Map<number, () => Promise<void>>();
   #socket: WebSocket | null = null;
 
@@ -170,7 +170,7 @@ class Sender implements Answers {
     this.#socket.send(message);
   }
 
-  /** Notes that somebody's answer to the call was taken. */
+  /** Notes that the service has taken somebody's answer to the call. */
   taken(call_seq: number): void {
     this.#sent.delete(call_seq);
   }
@@ -194,7 +194,7 @@ class Sender implements Answers {
   }
 }
 
-/** A socket opened with the credential; null without a credential, or if the platform, such as a browser, cannot send it. */
+/** A socket opened with the credential; null if there is none, or if the platform cannot send it, as in browsers. */
 function socketOf(url: string, apiKey: string | null): WebSocket | null {
   if (apiKey === null) return null;
   try {
@@ -211,7 +211,7 @@ class ToolRunner implements Answering {
   readonly #options: ToolOptions;
   readonly #turns = new Turns();
   readonly #over = new AbortController();
-  /** Aborts with the first error for which the run ends. */
+  /** Aborts with the first error that ends the run. */
   readonly #failed = new AbortController();
   readonly answers: Sender;
 
@@ -227,7 +227,7 @@ class ToolRunner implements Answering {
     return signal === undefined ? this.#failed.signal : AbortSignal.any([signal, this.#failed.signal]);
   }
 
-  /** A call of a tool is answered in parallel with everything else. */
+  /** Takes an event. A tool call is answered in parallel with everything else. */
   take({ kind, seq, data }: JobEvent): void {
     if (kind === 'tool_result') this.answers.taken(data.call_seq);
     if (kind !== 'tool_call' || data.refused !== undefined || !this.#knows(data.tool)) return;
@@ -263,7 +263,7 @@ class ToolRunner implements Answering {
     }
   }
 
-  /** Whether a call lacks an answer. A job that was submitted before may have answers, for which no tool runs again. */
+  /** Whether a call still lacks an answer. A job that was submitted before may have answers; their tools do not run again. */
   async #isOpen({ job_id, seq, signal }: ToolCall): Promise<boolean> {
     if (!this.#job.replayed) return true;
     const { calls } = await openToolCalls(this.#session, job_id, { after: seq - 1, signal });
@@ -285,7 +285,7 @@ class ToolRunner implements Answering {
     }
   }
 
-  /** Makes a decision that a call needs before it can run: an error in `approve` ends the run. */
+  /** Makes a decision that is needed before a call can run. An error in it, such as one in `approve`, ends the run. */
   async #orFail<Found>(decide: () => Found | Promise<Found>): Promise<Found> {
     try {
       return await decide();
@@ -295,7 +295,7 @@ class ToolRunner implements Answering {
     }
   }
 
-  /** Ends the run with an error, unless the job has ended: the error then no longer matters. */
+  /** Ends the run with an error, unless the job has ended and the error no longer matters. */
   #lose(error: unknown): void {
     if (!this.#over.signal.aborted) this.#failed.abort(error);
   }
@@ -314,7 +314,7 @@ class ToolRunner implements Answering {
   }
 }
 
-/** @throws what the function throws, and Error once it has taken too long */
+/** @throws what the function throws, and Error if the function takes too long */
 async function inTime(execute: ToolFunction, call: ToolCall, seconds: number | undefined): Promise<unknown> {
   if (seconds === undefined) return await execute(call.arguments, call);
   const deadline = AbortSignal.timeout(Math.ceil(seconds * 1000));
@@ -325,7 +325,7 @@ async function inTime(execute: ToolFunction, call: ToolCall, seconds: number | u
   return await Promise.race([execute(call.arguments, { ...call, signal }), late]);
 }
 
-/** The value as JSON has it: undefined, and numbers that JSON lacks, become null. @throws TypeError for a value without JSON */
+/** The value in JSON's terms: undefined and numbers that JSON lacks become null. @throws TypeError for a value without JSON */
 function plain(value: unknown): unknown {
   if (value === undefined) return null;
   const text = JSON.stringify(value);

@@ -23,7 +23,7 @@ const routes = {
   'GET /v1/jobs/job_1': json(detail),
 } as const;
 
-/** A service with these answers in addition to the usual ones, or in place of them. */
+/** A service that gives these answers in addition to the usual ones, or in place of them. */
 function serviceWith(others: Readonly<Record<string, ReturnType<typeof json>>> = {}): Promise<ScriptedService> {
   const answers: Readonly<Record<string, ReturnType<typeof json>>> = { ...routes, ...others };
   return scriptedService([
@@ -65,7 +65,7 @@ describe('a run', () => {
       ['GET /v1/jobs/job_1/result?wait_seconds=50', 'GET /v1/jobs/job_1'],
     ],
     ['the receipt', SUBMITTED, ['GET /v1/jobs/job_1']],
-  ])('requests what the first answer leaves out: %s', { tags: ['Submit-8a'] }, async (_what, answer, asked) => {
+  ])('requests %s if the first answer leaves it out', { tags: ['Submit-8a'] }, async (_what, answer, asked) => {
     await using service = await serviceWith({ 'GET /v1/capabilities': json(NEW), 'POST /v1/jobs': json(answer, 201) });
     expect((await clientOf(service).run('x')).receipt_sha256).toBe('r');
     expect(lines(service.seen).slice(2)).toEqual(asked);
@@ -95,7 +95,7 @@ describe('a run', () => {
       whole('POST /v1/jobs/{id}/stream-ticket', { stream_url: `/v1/jobs/job_1/stream?ticket=${ticket}` });
     const STREAMS = json({ features: [...NEW.features, 'stream_include'] });
 
-    /** A service whose streams send these frames, and the addresses of its streams. */
+    /** Returns a service whose streams send these frames, and the addresses of the streams that were opened. */
     async function streaming(frames: readonly object[], others: Parameters<typeof serviceWith>[0] = {}) {
       const stream_ticket = ticketOf('first');
       const stored = json({ job_id: 'job_1', status: 'queued', stream_ticket }, 201);
@@ -195,7 +195,7 @@ describe('a run', () => {
     await expect(clientOf(service).run('x')).rejects.toMatchObject({ reason: 'undecodable' });
   });
 
-  test('needs one request, and a second one for the receipt, if the service can wait but has no `include`', async () => {
+  test('needs a second request, for the receipt, if the service can wait but has no `include`', async () => {
     await using service = await serviceWith();
     const client = clientOf(service);
     const { receipt_sha256, terminal_reason, files } = await client.run('x');
@@ -210,7 +210,7 @@ describe('a run', () => {
     ['has capabilities without features', json({})],
     ['has no route for capabilities', undefined],
     ['refuses its capabilities to this credential', refusal(403, 'insufficient_scope', {}, false)],
-  ])('a run at a service that %s uses no optional feature', async (_what, capabilities) => {
+  ])('uses no optional feature if the service %s', async (_what, capabilities) => {
     const others = capabilities && { 'GET /v1/capabilities': capabilities };
     const noWait = { 'POST /v1/jobs': json({ job_id: 'job_1', status: 'queued' }, 201) };
     await using service = await scriptedOr404({ ...noWait, ...others }, capabilities === undefined);
@@ -219,13 +219,13 @@ describe('a run', () => {
     expect(submitted(service.seen)).toEqual({ language: 'python', code: 'x' });
   });
 
-  /** A scripted service, without the route of capabilities if `isOlder`. */
+  /** A scripted service. If `isOlder`, it has no route for capabilities. */
   function scriptedOr404(others: Readonly<Record<string, ReturnType<typeof json>>>, isOlder: boolean) {
     const none = (response: Parameters<ReturnType<typeof json>>[0]) => void response.writeHead(404).end();
     return serviceWith({ ...others, ...(isOlder && { 'GET /v1/capabilities': none }) });
   }
 
-  test('replaces a member of the submission by the option with the same name', async () => {
+  test('replaces a member of the submission with the option of the same name', async () => {
     await using service = await serviceWith();
     const files = { 'a.txt': 'é', 'input/b': new Uint8Array([255, 0]), c: new Blob(['c']) };
     const given = { language: 'bash', code: 'x', stdin: 'old', outputs: ['output/a'] };
@@ -245,7 +245,7 @@ describe('a run', () => {
     });
   });
 
-  test('a run whose signal is already aborted makes no job', async () => {
+  test('makes no job if its signal is already aborted', async () => {
     await using service = await serviceWith();
     const client = clientOf(service);
     await client.run('x');
@@ -254,7 +254,7 @@ describe('a run', () => {
     expect(service.seen).toHaveLength(before);
   });
 
-  test('fails with the id of the job if the job was accepted, and without an id if it was refused', async () => {
+  test("fails with the job's id if the job was accepted, and without an id if it was refused", async () => {
     await using service = await serviceWith({
       'GET /v1/jobs/job_1': refusal(500, 'internal', {}, false),
       'DELETE /v1/jobs/job_1': json({ ...detail, already_terminal: true }),
@@ -272,7 +272,7 @@ describe('a run', () => {
     const usual = json({ ...SUBMITTED, receipt }, 201, { connection: 'close' });
     let answer = usual;
     await using service = await serviceWith({
-      // The answer closes its connection, so that no connection is open when the service ends.
+      // The answer closes its connection, so that none is open when the service ends.
       'GET /v1/capabilities': json(NEW, 200, { connection: 'close' }),
       'POST /v1/jobs': (response) => answer(response),
     });
@@ -317,7 +317,7 @@ describe('a run', () => {
     ['the submission', ['POST', 'POST']],
     ['the cancellation', ['POST', 'GET', 'DELETE']],
   ])(
-    'ends soon after its signal, with one try of each request, if the service does not answer %s',
+    'ends soon after its signal aborts, with one try per request, even if the service does not answer %s',
     async (_what, asked) => {
       using last = lastRequests();
       const methods = () => service.seen.slice(1).map(({ method }) => method);
@@ -342,7 +342,7 @@ describe('a run', () => {
     ['is submitted', ['POST', 'POST', 'DELETE']],
     ['is waited for', ['POST', 'GET', 'DELETE']],
   ])(
-    'is cancelled by its signal while its job %s, also if the reason is the error of another run',
+    'is cancelled if its signal aborts while its job %s, even if the reason is the error of another run',
     async (_what, asked) => {
       const methods = () => service.seen.slice(1).map(({ method }) => method);
       const stored = json({ job_id: 'job_1', status: 'queued' }, 201);
@@ -376,7 +376,7 @@ describe('a run', () => {
     ['undefined', undefined],
     ['an error of another service', Object.assign(new TransportFailure('network', ''), { job_id: 'job_2' })],
     ['an error that cannot be changed', Object.freeze(new TransportFailure('network', ''))],
-  ])('cancels the job if a callback throws %s, and fails with it as it is', async (_what, error) => {
+  ])('cancels the job if a callback throws %s, and fails with exactly that', async (_what, error) => {
     const events = [{ job_id: 'job_1', seq: 1, kind: 'stdout', data: { text: 'a' } }];
     await using service = await serviceWith({
       'GET /v1/jobs/job_1/replay': json({ events, next_cursor: 1 }),

@@ -1,4 +1,4 @@
-/** Running a program to its end in one call, and ending the job if the call is broken off. */
+/** Runs a program to its end in one call, and ends the job if the call is broken off. */
 import { clampedLimits, outputText } from '@vouchbox/protocol/vocabulary';
 import { waitSecondsAtOnce } from './ask-until-ended.ts';
 import type {
@@ -28,54 +28,54 @@ import type { Session } from './session.ts';
 import { type ProgramOptions, submissionOf } from './submission.ts';
 import { decodeJson } from './transport.ts';
 
-/** Takes output as the program wrote it, newlines included. The next piece waits for the promise that this function returns. */
+/** Called with output exactly as the program wrote it, newlines included. The next piece waits for the returned promise. */
 export type OnText = (text: string) => unknown;
 
 export interface RunOptions extends CallOptions, ProgramOptions, ToolOptions, Pick<FollowOptions, 'onState'> {
   /** 1–128 visible ASCII bytes. Random if left out. */
   readonly idempotencyKey?: string | undefined;
-  /** Takes what the program writes to stdout, while it runs. */
+  /** Called with what the program writes to stdout while it runs. */
   readonly onStdout?: OnText | undefined;
   readonly onStderr?: OnText | undefined;
-  /** Takes each event of the job, while it runs. */
+  /** Called with each of the job's events while it runs. */
   readonly onEvent?: ((event: JobEvent) => unknown) | undefined;
   /**
-   * Whether a promise is asked for, and kept with the result. With `required`, a run counts as accepted only with a promise:
-   * without one, or if the service keeps no log, the job is cancelled and the run fails.
+   * Whether to ask for a promise and keep it with the result. With `required`, a run counts as accepted only with a promise:
+   * if none comes, or if the service keeps no log, the job is cancelled and the run fails.
    */
   readonly promise?: PromiseWish | undefined;
-  /** Whether the result is to have every event of the job. */
+  /** Whether to return all of the job's events with the result. */
   readonly history?: boolean | undefined;
   /**
-   * How long one request waits in all for room in the service or for the caller's budget. Once the job is accepted,
-   * also how long the service may be lost. Default: `patienceSeconds` of the client's `retry`. The time in which a
-   * program waits in the client for its turn does not count.
+   * How long one request waits in total for room in the service or for the caller's budget. Once the job is accepted,
+   * this is also how long the service may be lost. The default is `patienceSeconds` in the client's `retry`. The time
+   * that a program waits in the client for its turn does not count.
    */
   readonly patienceSeconds?: number | undefined;
 }
 
-/** The result of a program. Members of the contract have the contract's spelling. */
+/** A program's result. Members that come from the contract are spelled as in the contract. */
 export interface RunResult extends Omit<FoldedResult, 'artifacts'>, Pick<JobDetail, 'terminal_reason' | 'signal'> {
-  /** The files that the program left, by paths such as `output/plot.png`; each has the digest that the service recorded. */
+  /** The files that the program left, keyed by paths such as `output/plot.png`. Each has the digest that the service recorded. */
   readonly files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
-  /** The wall between the program and the host, as observed while it ran. Null: nothing was observed. */
+  /** The isolation between the program and the host, as observed while it ran. Null if nothing was observed. */
   readonly isolation_class: IsolationClass | null;
-  /** The limits in force, each null if it was not observed. Null: no program ran. */
+  /** The limits in force. A limit is null if it was not observed; all of this is null if no program ran. */
   readonly effective_limits: EffectiveLimits | null;
-  /** The requested limits that differ from those in force, each with the value in force: the service has ceilings. */
+  /** Requested limits that differ from those in force, because the service has ceilings. Each has the value in force. */
   readonly clamped: Readonly<Partial<Record<keyof EffectiveLimits, number>>>;
-  /** The files that did not come back, and why: too large, too many, not a file, not written. Empty: nothing is lost. */
+  /** The files that did not come back, and why: too large, too many, not a file, not written. Empty if nothing is lost. */
   readonly lost: readonly Violation[];
   /** The digest of the job's receipt. */
   readonly receipt_sha256: string;
   readonly receipt: Receipt;
-  /** The signed promise of the job; null if none was asked for, or none came. */
+  /** The job's signed promise; null if none was asked for or none came. */
   readonly promise: JobPromise | null;
   /** Every event, if the call asked for them. */
   readonly history?: readonly JobEvent[];
 }
 
-/** How many runs are open at once if the service does not say how many one tenant may have. */
+/** How many runs are open at once if the service does not say how many a tenant may have. */
 const runsUsual = 8;
 
 /** Waits for the run's turn, then runs the program and returns its result. */
@@ -115,7 +115,7 @@ async function runInTurn(
     ...options
   }: RunOptions,
 ): Promise<RunResult> {
-  // Calls of tools are events, so a run with tools must receive events.
+  // Tool calls are events, so a run with tools must receive events.
   const callable = (tools ?? replay) && { tools, approve, toolLimits, toolsAtOnce, replay };
   const hears = [onStdout, onStderr, onEvent, onState, callable].some((callback) => callback !== undefined);
   const isHeld = await supports(session, 'submission_wait', signal);
@@ -140,28 +140,28 @@ async function runInTurn(
     const events = () => Array.fromAsync(storedEvents(accepted(session), job_id, { signal }));
     return { ...result, history: submitted.history?.events ?? (await events()) };
   } catch (error) {
-    // The reason of the signal is the caller's, and may be the error of another run.
+    // The signal's reason comes from the caller, and may be the error of another run.
     const tells = isTelling(error) && !signal?.aborted;
     const job_id = stored?.job_id ?? (tells ? error.job_id : null);
-    // A failure to end the job is ignored: `error` says more, and the job's limits end the job in any case.
+    // A failure to end the job is ignored: `error` says more, and the job's limits will end the job in any case.
     if (job_id !== null || !tells) await abandon(session, submission, idempotencyKey, job_id).catch(() => {});
-    // An error of a callback may name the job of another run.
+    // An error from a callback may name the job of another run.
     if (tells && error.job_id === null && Object.isExtensible(error))
       Object.assign(error, { job_id, promise: stored?.promise ?? null });
     throw error;
   }
 }
 
-/** The code of tools, loaded with the first run that has tools. */
+/** The code for tools, loaded with the first run that has tools. */
 const runTools = () => import('./run-tools.ts');
 
 interface Hearing extends Pick<RunOptions, 'onEvent' | 'onStdout' | 'onStderr' | 'onState' | 'signal'> {
   readonly callable: ToolOptions | undefined;
-  /** Whether the stream, or the last page, has the outcome of the job. */
+  /** Whether the stream or the last page has the job's outcome. */
   readonly tellsEnd: boolean;
 }
 
-/** Passes on the events of a job until it has ended, and returns the received outcome. */
+/** Passes a job's events on until the job has ended, and returns the outcome if it was received. */
 async function hear(
   session: Session,
   submitted: Submitted,
@@ -195,7 +195,7 @@ async function passOn(
   if (event.kind === 'stderr') await onStderr?.(outputText(event.data));
 }
 
-/** Whether an error of a run can say which job was accepted. */
+/** Whether an error can say which job was accepted. */
 function isTelling(error: unknown): error is ServiceFailure | TransportFailure | EvidenceFailure {
   return [ServiceFailure, TransportFailure, EvidenceFailure].some((kind) => error instanceof kind);
 }
@@ -212,15 +212,15 @@ async function submissionOfRun(
 ): Promise<JobSubmission> {
   const given = await submissionOf(program, options);
   const submission = callable === undefined ? given : (await runTools()).withTools(given, callable);
-  // The output of a build is its product.
+  // A build's only output is its product.
   const mayName = submission.build === undefined && (await supports(session, 'output_patterns', signal));
   if (mayName) submission.outputs ??= ['output/**'];
-  // `abandon` sends this object again, so it must be complete.
+  // `abandon` sends this object again, so the object must be complete.
   if (promise !== false && (await (await promises()).promising(session, promise, signal))) submission.promise = true;
   return submission;
 }
 
-/** What the answer to the submission must include so that the run needs no further request, apart from a stream if it has one. */
+/** What the answer to the submission must include so that the run needs no further request, except for a stream. */
 function includeOf(asked: Readonly<Record<'tellsMore' | 'hears' | 'streams' | 'history', boolean>>) {
   const words: Exclude<SubmissionInclude, 'promise'>[] = [];
   if (asked.streams) words.push('stream_ticket');
@@ -229,7 +229,7 @@ function includeOf(asked: Readonly<Record<'tellsMore' | 'hears' | 'streams' | 'h
   return words.length === 0 ? undefined : words;
 }
 
-/** Ends the job, in one try of some seconds. If the submission itself was interrupted, its idempotency key identifies the job. */
+/** Cancels the job, with one try of a few seconds. If the submission was interrupted, its idempotency key identifies the job. */
 async function abandon(
   session: Session,
   body: JobSubmission,
@@ -243,8 +243,8 @@ async function abandon(
 }
 
 /**
- * A terminal result, with its files as bytes, and what the receipt says of how the program ran. The outcome is fetched if none
- * was received.
+ * A terminal result, with its files as bytes, and with what the receipt says about how the program ran. If the outcome was not
+ * received, it is fetched.
  */
 export async function runResultOf(
   session: Session,
@@ -280,7 +280,7 @@ async function contentOf(session: Session, { path, content_base64, size_bytes, s
   throw new TransportFailure('digest', `${path} differs from its digest`);
 }
 
-/** Text that is not base64 counts as empty content, whose digest is not the stated digest. */
+/** Decodes base64. Text that is not base64 counts as empty, so that its digest will not be the stated one. */
 function textOfBase64(text: string): string {
   try {
     return atob(text);

@@ -32,7 +32,7 @@ describe('a request of the client', () => {
     expect(service.seen[0]?.headers.authorization).toBeUndefined();
   });
 
-  test.each(['.', '..'])('is not sent if an id or a name is %s, which no path segment can be', async (name) => {
+  test.each(['.', '..'])('is not sent if an id or a name is %s, which cannot be a path segment', async (name) => {
     await using service = await scriptedService([]);
     const client = clientOf(service);
     const calls = [client.removeSession(name), client.cancel(name), client.revokeLink('job', name)];
@@ -51,7 +51,7 @@ describe('a request of the client', () => {
     },
   );
 
-  test('opens no session after an abort, even if the reason of the abort is a refusal with session_not_found', async () => {
+  test('opens no session after an abort, even if the reason for the abort is a refusal with session_not_found', async () => {
     const abort = new AbortController();
     const facts = {
       code: 'session_not_found',
@@ -74,14 +74,14 @@ describe('a request of the client', () => {
     expect(other.seen).toEqual([]);
   });
 
-  test('ends with the reason of the signal that aborts it', async () => {
+  test("ends with the signal's reason if the signal aborts", async () => {
     const abort = new AbortController();
     await using service = await scriptedService([() => abort.abort(new Error('enough'))]);
     await expect(clientOf(service).detail('job_1', { signal: abort.signal })).rejects.toThrow('enough');
     expect(service.seen).toHaveLength(1);
   });
 
-  test('a request without an answer within its deadline fails as a timeout', async () => {
+  test('fails as a timeout if there is no answer within its deadline', async () => {
     await using service = await scriptedService([() => {}]);
     const client = clientOf(service, { timeoutMilliseconds: 50, retry: { attemptsMax: 1 } });
     await expect(client.detail('job_1')).rejects.toMatchObject({ name: 'TransportFailure', reason: 'timeout' });
@@ -89,7 +89,7 @@ describe('a request of the client', () => {
 });
 
 describe('a refusal', () => {
-  test('is a ServiceFailure with the whole answer of the service', { tags: ['Errors-4'] }, async () => {
+  test("is a ServiceFailure with the service's whole answer", { tags: ['Errors-4'] }, async () => {
     await using service = await scriptedService([refusal(422, 'runtime_unavailable', { 'retry-after': '3' }, false)]);
     const error = await clientOf(service)
       .submit(submission)
@@ -104,7 +104,7 @@ describe('a refusal', () => {
     });
   });
 
-  test('a refusal without the envelope is a TransportFailure with its status', async () => {
+  test('is a TransportFailure with the status if it lacks the envelope', async () => {
     await using service = await scriptedService([(response) => response.writeHead(404).end('<h1>no</h1>')]);
     await expect(clientOf(service).detail('job_1')).rejects.toMatchObject({ reason: 'unstructured', status: 404 });
   });
@@ -118,7 +118,7 @@ describe('a refusal', () => {
 });
 
 describe('a read of the client', () => {
-  test('is tried again after a capacity refusal or a lost connection, and waits as long as Retry-After states', {
+  test('is tried again after a capacity refusal, once Retry-After is over, and after a lost connection', {
     tags: ['Transfer-6', 'Errors-27'],
   }, async () => {
     const pauses: number[] = [];
@@ -134,7 +134,7 @@ describe('a read of the client', () => {
     expect(pauses[0]).toBeGreaterThanOrEqual(2000);
   });
 
-  test('is tried again after a truncated answer, which is never parsed, even if its beginning is valid JSON', {
+  test('is tried again after a truncated answer, which is not parsed even if it begins with valid JSON', {
     tags: ['Transfer-5', 'E-18'],
   }, async () => {
     await using service = await scriptedService([cutShort(JSON.stringify(detail)), json(detail)]);
@@ -152,7 +152,7 @@ describe('a read of the client', () => {
     ['ends a byte early', 'Content-Length: 19\r\n\r\n{"job_id":"job_1"}'],
     ['ends before its body', 'Content-Length: 18\r\n\r\n'],
     ['ends inside its head', 'Content-Len'],
-  ])('an answer that %s is refused by every operation, and never parsed', async (_name, bytes) => {
+  ])('every operation refuses an answer that %s, and never parses it', async (_name, bytes) => {
     await using service = await scriptedService([
       (response) => response.socket?.end(`HTTP/1.1 200 OK\r\nX-Content-Sha256: ${'0'.repeat(64)}\r\n${bytes}`),
     ]);
@@ -164,7 +164,7 @@ describe('a read of the client', () => {
     await expect(client.submit(submission)).rejects.toMatchObject({ name: 'TransportFailure', reason: 'network' });
   });
 
-  test('is tried again after an error of a proxy, no sooner than Retry-After states', async () => {
+  test('is tried again after an error from a proxy, no sooner than Retry-After states', async () => {
     const pauses: number[] = [];
     await using service = await scriptedService([
       (response) => response.writeHead(503, { 'retry-after': '3' }).end('<h1>soon</h1>'),
@@ -185,7 +185,7 @@ describe('a read of the client', () => {
   });
 });
 
-test('the client requests capabilities with its last ETag, so that the service sends them only if they changed', {
+test('the client requests capabilities with the last ETag, so that the service sends them only if they have changed', {
   tags: ['Bodies-8b'],
 }, async () => {
   const said = (version: string, etag: string) => json(whole('GET /v1/capabilities', { version }), 200, { etag });
@@ -212,7 +212,7 @@ describe('a submission of the client', () => {
     expect(second?.body).toBe(first?.body);
   });
 
-  test('is sent only once without an idempotency key, because a job may exist although the answer was lost', {
+  test('is sent only once without an idempotency key, because a job may exist even if the answer was lost', {
     tags: ['Submit-7'],
   }, async () => {
     for (const answered of [noAnswer, cutShort(JSON.stringify(answer)), refusal(503, 'capacity_exhausted')]) {
@@ -257,7 +257,7 @@ describe('waiting for a result in the client', () => {
     expect(service.seen.map(({ url }) => url)).toEqual(Array(3).fill('/v1/jobs/job_1/result?wait_seconds=0.5'));
   });
 
-  test('requests at most the 300 seconds that the service allows', async () => {
+  test('never requests a wait of more than the 300 seconds that the service allows', async () => {
     await using service = await scriptedService([json(folded('succeeded'))]);
     await clientOf(service).waitForResult('job_1', { waitSeconds: 900 });
     expect(service.seen[0]?.url).toContain('wait_seconds=300');
@@ -269,14 +269,14 @@ describe('waiting for a result in the client', () => {
     await expect(waiting).rejects.toMatchObject({ reason: 'timeout' });
   });
 
-  test.each([0, -1, Number.NaN])('asks once if its time is %s', async (timeoutSeconds) => {
+  test.each([0, -1, Number.NaN])('asks only once if its timeout is %s', async (timeoutSeconds) => {
     await using service = await scriptedService([json(folded('running'))]);
     const waiting = clientOf(service).waitForResult('job_1', { timeoutSeconds });
     await expect(waiting).rejects.toMatchObject({ reason: 'timeout' });
     expect(service.seen.map(({ url }) => url)).toEqual(['/v1/jobs/job_1/result?wait_seconds=0']);
   });
 
-  test('has no deadline if none is given, or if no timer can be so long', async () => {
+  test('has no deadline if none is given or if it is longer than any timer', async () => {
     const timeout = vi.spyOn(AbortSignal, 'timeout');
     await using service = await scriptedService([json(folded('succeeded'))]);
     const client = clientOf(service, { timeoutMilliseconds: 4321 });
@@ -309,7 +309,7 @@ describe('paging in the client', () => {
     expect(cursors).toEqual(['0', '2', '2']);
   });
 
-  test('the job list passes the cursor through unchanged', { tags: ['List-3'] }, async () => {
+  test('passes the cursor of the job list through unchanged', { tags: ['List-3'] }, async () => {
     await using service = await scriptedService([
       json(whole('GET /v1/jobs', { items: [{ job_id: 'job_2' }], next_cursor: 'opaque/=' })),
       json(whole('GET /v1/jobs', { items: [{ job_id: 'job_1' }], next_cursor: null })),
@@ -390,13 +390,13 @@ describe('the exact bytes of a signed document', () => {
   });
 });
 
-test('a session whose signal aborts with null is not opened', async () => {
+test('a session is not opened if its signal aborts with null', async () => {
   await using service = await scriptedService([() => {}]);
   const opening = clientOf(service).session('a', { signal: AbortSignal.abort(null) });
   await expect(opening).rejects.toBe(null);
 });
 
-test('a client whose timeout is longer than any timer has none', async () => {
+test('a client has no timeout if the given one is longer than any timer', async () => {
   await using service = await scriptedService([json(detail)]);
   for (const timeoutMilliseconds of [2 ** 31, Number.POSITIVE_INFINITY])
     await expect(clientOf(service, { timeoutMilliseconds }).detail('job_1')).resolves.toMatchObject({
@@ -413,7 +413,7 @@ describe('a file that comes in pieces', () => {
   test.each([
     ['was lost for longer than one try may take', noAnswer],
     ['did not answer some tries', silent],
-  ])('comes from a service that %s, if the client bears that', async (_what, lost) => {
+  ])('comes from a service that %s if the client tolerates that', async (_what, lost) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     try {
       await using service = await scriptedService([...Array<typeof lost>(9).fill(lost), file]);

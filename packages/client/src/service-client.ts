@@ -1,7 +1,7 @@
 /**
  * The reference client: one typed method for each operation of the contract, and `run`, `workspace` and `verify`, which use those
- * methods. Reads, and submissions with a key, are retried with backoff. A request that the service might do twice is never
- * retried. Spec § Endpoints.
+ * methods. Reads are retried with backoff, and so are submissions with a key. A request that the service might carry out twice is
+ * never retried. Spec § Endpoints.
  */
 import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
 import { askUntilEnded, waitSecondsAtOnce } from './ask-until-ended.ts';
@@ -69,47 +69,47 @@ export interface MetricsText {
 }
 
 export interface ServiceClient {
-  /** How many runs of this client are open at the service, and how many wait in the client for their turn. */
+  /** How many of this client's runs are open at the service, and how many wait in the client for their turn. */
   readonly runs: OpenRuns;
   /**
-   * Runs a program and returns its result. A program that fails is a result, not an error. Ending the call by its signal, or an
-   * error in a callback, cancels the job. Any number of calls may be open at once: runs for which the service has no room wait in
-   * the client for their turn.
+   * Runs a program and returns its result. If the program fails, that is a result, not an error. The job is cancelled if the
+   * signal ends the call or a callback fails. Any number of calls may be open at once: while the service has no room, runs wait
+   * in the client for their turn.
    * @param program code, in `language` (default `python`), or a whole submission of the contract
    */
   run(program: string | JobSubmission, options?: RunOptions): Promise<RunResult>;
   /**
-   * Grades a program against tests that it does not see, in one request. The service runs each test in a job of its own. The
-   * verdict is the output of one more job, and so it is signed. Ending the call by its signal cancels the grading.
-   * @throws TypeError before the first job, if there are no tests, two tests of one name, or a test that no job can take
-   * @throws TransportFailure `undecodable` if there is no verdict, with the reason
+   * Grades a program against tests that it does not see, in one request. The service runs each test in its own job. The verdict
+   * is the output of another job, so it is signed. If the signal ends the call, the grading is cancelled.
+   * @throws TypeError before the first job if there are no tests, two tests with the same name, or a test that no job can take
+   * @throws TransportFailure `undecodable`, with the reason, if there is no verdict
    */
   grade(program: string | JobSubmission, options: GradeOptions): Promise<GradeResult>;
-  /** An empty workspace: files that stay between runs, on the caller's side. */
+  /** An empty workspace: files that the caller's side keeps between runs. */
   workspace(): Promise<Workspace>;
   /**
-   * Recomputes the whole history and the receipt of a job that ended, and compares the two. Success shows that the record is
-   * whole, not who made it: for that, check the attestation.
-   * @throws EvidenceFailure for the first fault
+   * Recomputes an ended job's whole history and receipt, and compares the two. Success shows that the record is whole, but not
+   * who made it. To know that, check the attestation.
+   * @throws EvidenceFailure with the first fault
    */
   verify(job_id: string, options?: CallOptions): Promise<Verified>;
   /**
-   * Opens a session: programs that each begin with the variables and files that the previous one left. Without a name, the
-   * session is new.
+   * Opens a session: each program begins with the variables and files that the previous one left. Without a name, the session
+   * is a new one.
    */
   session(name?: string, options?: SessionOptions): Promise<ProgramSession>;
   /** The principal's sessions, by name. */
   sessions(options?: CallOptions): Promise<SessionList>;
   removeSession(name: string, options?: CallOptions): Promise<SessionRemoval>;
   /**
-   * Makes a link by which anyone reads the result of the job without a credential. Its `address` is returned only once. Only the
-   * principal that submitted the job may make a link, and only where the operator allows links.
+   * Makes a link by which anyone can read the job's result without a credential. Its `address` is returned only once. Only the
+   * principal that submitted the job may make a link, and only if the operator allows links.
    */
   createLink(job_id: string, options?: LinkOptions): Promise<CreatedLink>;
-  /** The links to a job that have not ended. */
+  /** A job's links that have not ended. */
   links(job_id: string, options?: CallOptions): Promise<LinkList>;
   revokeLink(job_id: string, link_id: string, options?: CallOptions): Promise<LinkRevocation>;
-  /** Stores a job. The request may be repeated after a lost answer: the same key and body give the same job. */
+  /** Stores a job. If the answer is lost, the request may be repeated: the same key and body give the same job. */
   submit(program: string | JobSubmission, options?: SubmitOptions): Promise<Submitted>;
   /** One page of the tenant's jobs, newest first. */
   list(options?: ListOptions): Promise<JobList>;
@@ -117,14 +117,14 @@ export interface ServiceClient {
   listAll(options?: Omit<ListOptions, 'cursor'>): AsyncGenerator<JobListItem, void>;
   detail(job_id: string, options?: CallOptions): Promise<JobDetail>;
   cancel(job_id: string, options?: CallOptions): Promise<CancellationAnswer>;
-  /** The result as it is after at most `waitSeconds` (0–300): terminal or not. */
+  /** The result so far, terminal or not. The service waits up to `waitSeconds` (0–300) for the job to end. */
   result(job_id: string, options?: CallOptions & { readonly waitSeconds?: number }): Promise<FoldedResult>;
-  /** The result once the job is terminal. The service holds the wait; the detail is not polled. */
+  /** The result once the job is terminal. The service holds the requests, so the detail is not polled. */
   waitForResult(job_id: string, options?: WaitOptions): Promise<FoldedResult>;
   replay(job_id: string, options?: ReplayOptions): Promise<EndingPage>;
   /** The events stored so far, page by page. Ends after the last stored event. */
   events(job_id: string, options?: ReplayOptions): AsyncGenerator<JobEvent, void>;
-  /** Every event after `after`, each once and in order, as it is recorded. Ends after `finished`. */
+  /** Every event after `after`, once and in order, as it is recorded. Ends after `finished`. */
   follow(job_id: string, options?: FollowOptions): AsyncGenerator<JobEvent, void>;
   /** A one-use ticket for the job's stream. Each try makes a new ticket. */
   streamTicket(job_id: string, options?: CallOptions): Promise<StreamTicket>;
@@ -132,33 +132,33 @@ export interface ServiceClient {
   attestation(job_id: string, options?: CallOptions): Promise<ExactBytes>;
   /** The canonical result artifact, compared with its digest header. */
   resultArtifact(job_id: string, options?: CallOptions): Promise<ExactBytes>;
-  /** The signed promise: what the log will have, and by when. Waits at most `waitSeconds` (0–300) for its signature. */
+  /** The signed promise: what the log will have, and by when. Waits at most `waitSeconds` (0–300) for the signature. */
   promise(job_id: string, options?: CallOptions & { readonly waitSeconds?: number }): Promise<ExactBytes>;
   /** The log's statements about a promised job that waited longer than was promised. */
   pending(job_id: string, options?: CallOptions): Promise<PendingStatements>;
-  /** Calls of tools that this caller may answer; with `waitSeconds`, the service waits until there is a call. */
+  /** Open tool calls that this caller may answer. With `waitSeconds`, the service waits until there is a call. */
   toolCalls(job_id: string, options?: ToolCallsOptions): Promise<ToolCalls>;
-  /** Answers a call of a tool, by the number of its event. Repeating an answer changes nothing. */
+  /** Answers a tool call, identified by the number of its event. Repeating an answer changes nothing. */
   answerToolCall(job_id: string, seq: number, answer: ToolAnswer, options?: CallOptions): Promise<ToolAnswerTaken>;
   /**
-   * Answers the open calls of a submitted job, with functions or from a history, until the job has ended. The credential must be
-   * of the principal that submitted the job, or of one of its `tool_principals`.
+   * Answers a submitted job's open calls, with functions or from a history, until the job has ended. The credential must belong
+   * to the principal that submitted the job or to one of its `tool_principals`.
    */
   answerToolCalls(job_id: string, options: ToolOptions & CallOptions): Promise<void>;
-  /** The proof that the log has the envelope, for the latest head. */
+  /** The proof, for the latest head, that the log contains the envelope. */
   logProof(job_id: string, options?: CallOptions): Promise<ExactBytes>;
   /** The DSSE envelope of the canary that the job's own envelope names. */
   canary(job_id: string, options?: CallOptions): Promise<ExactBytes>;
   /**
-   * Stores a file of at most 64 MiB, so that submissions name it by `blob` instead of sending it. The file is removed once no job
-   * has named it for the time that the capabilities state.
+   * Stores a file of at most 64 MiB, so that submissions can name it by `blob` instead of sending it. The file is removed if no
+   * job has named it for the time stated in the capabilities.
    */
   upload(content: FileContent, options?: CallOptions): Promise<StoredBlob>;
   /** Fetches an uploaded file by its `sha256:…`, and compares its digest with that name. */
   download(blob: string, options?: CallOptions): Promise<ExactBytes>;
   /**
-   * Downloads a blob piece by piece, so that a large file is never whole in memory. `hash` is `createHash('sha256')` in Node. The
-   * file is complete only if the generator ends without an error; another digest is an error.
+   * Downloads a blob piece by piece, so that memory never holds the whole file. `hash` is `createHash('sha256')` in Node. The
+   * file is complete only if the generator ends without an error. A different digest is an error.
    */
   downloadPieces(
     blob: string,
@@ -168,12 +168,12 @@ export interface ServiceClient {
   submitGrading(grading: GradingSubmission, options?: SubmitGradingOptions): Promise<SubmittedGrading>;
   /** One page of the tenant's gradings, newest first. */
   gradings(options?: Pick<ListOptions, 'limit' | 'cursor' | 'signal'>): Promise<GradingList>;
-  /** A grading as it is after at most `waitSeconds` (0–300): ended or not. */
+  /** A grading, ended or not. The service waits up to `waitSeconds` (0–300) for the grading to end. */
   grading(grading_id: string, options?: CallOptions & { readonly waitSeconds?: number }): Promise<GradingDetail>;
-  /** A grading once it has ended. The service holds the wait. */
+  /** A grading once it has ended. The service holds the requests. */
   waitForGrading(grading_id: string, options?: WaitOptions): Promise<GradingDetail>;
   cancelGrading(grading_id: string, options?: CallOptions): Promise<GradingCancellation>;
-  /** The events of a grading as they happen: each once and in order, until it has ended. */
+  /** A grading's events as they happen, each once and in order, until the grading has ended. */
   gradingEvents(grading_id: string, options?: ReplayOptions): AsyncGenerator<GradingEvent, void>;
   /** The signer's current key. It is not a trust anchor: pin a key that came another way. Spec § Authentication 10. */
   publicKey(options?: CallOptions): Promise<PublicKey>;
@@ -181,9 +181,9 @@ export interface ServiceClient {
   whoami(options?: CallOptions): Promise<Whoami>;
   status(options?: CallOptions): Promise<ServiceStatus>;
   health(options?: CallOptions): Promise<Health>;
-  /** Whether the service is ready. A service that is not ready answers too; that is not a failure. */
+  /** Whether the service is ready. The answer that it is not ready is not a failure. */
   readiness(options?: CallOptions): Promise<Readiness>;
-  /** Gauges over the tenant's current jobs. Not a billing ledger. */
+  /** Gauges about the tenant's current jobs. They are no billing ledger. */
   metrics(options?: MetricsOptions): Promise<MetricsText>;
   /**
    * Metrics of the whole service, with the metrics token that the operator set. The client's credential is not sent.
@@ -194,8 +194,8 @@ export interface ServiceClient {
 }
 
 /**
- * A client of one service with one credential. It holds no connection and needs no closing.
- * @throws TypeError for a `baseUrl` or an `apiKey` that cannot be right, before any request
+ * A client of one service with one credential. It holds no connection and need not be closed.
+ * @throws TypeError before any request if `baseUrl` or `apiKey` cannot be right
  */
 export function createServiceClient(options: ClientOptions): ServiceClient {
   const session = openSession(options);

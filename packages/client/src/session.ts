@@ -1,4 +1,4 @@
-/** One service and one credential, as every call needs them. */
+/** What every call needs: one service and one credential. */
 import { waitSecondsMax } from '@vouchbox/protocol/vocabulary';
 import { DEFAULT_RETRY, type RetryPolicy, type Sleep, sleepFor } from './backoff.ts';
 import { platformSha256, type Sha256 } from './digest.ts';
@@ -7,21 +7,21 @@ import { Turns } from './turns.ts';
 
 export interface ClientOptions extends Endpoint {
   readonly retry?: Partial<RetryPolicy>;
-  /** Milliseconds for one exchange, in addition to the wait that the request asks for. Default 30,000. */
+  /** Milliseconds for one exchange, in addition to the wait that the request asks for. The default is 30,000. */
   readonly timeoutMilliseconds?: number;
   /** The digest for platforms without SHA-256: pages served without TLS. */
   readonly sha256?: Sha256;
   /** Replaces the pause between tries. */
   readonly sleep?: Sleep;
   /**
-   * `key-in-stream-url` allows a stream with the key in its address, if a trusted server, older than stream tickets, answers that
-   * it has no ticket route. Events and results of such a server can be read in no other way. Off by default: addresses end up in
+   * `key-in-stream-url` allows a stream whose address contains the key, if a trusted older server answers that it has no ticket
+   * route. There is no other way to read such a server's events and results. This is off by default, because addresses end up in
    * logs. Spec § Authentication 6.
    */
   readonly legacy?: 'none' | 'key-in-stream-url';
 }
 
-/** The part of a service's own description on which calls depend. */
+/** The part of a service's capabilities that calls depend on. */
 export interface ServiceFacts {
   readonly features: readonly string[];
   /** How many runs one tenant may have open; null if the service does not say. */
@@ -30,7 +30,7 @@ export interface ServiceFacts {
 
 export interface Session extends Required<Omit<ClientOptions, 'retry'>> {
   readonly policy: RetryPolicy;
-  /** The facts about the service, once they were requested. */
+  /** The facts about the service; null until they are requested. */
   facts: Promise<ServiceFacts> | null;
   /** The last whole answer about the service itself. */
   said: Answer | null;
@@ -38,20 +38,20 @@ export interface Session extends Required<Omit<ClientOptions, 'retry'>> {
   readonly promised: Promised;
 }
 
-/** The values with which promises are compared. */
+/** The values that promises are compared with. */
 export interface Promised {
-  /** The tenant of the credential, once a promise was compared with it. */
+  /** The credential's tenant; null until a promise is compared with it. */
   tenant: string | null;
-  /** The largest number of a job that was promised to this client. */
+  /** The largest job number in the promises to this client. */
   highestNumber: number;
 }
 
-/** The longest delay of a timer, less the longest wait that a request adds. */
+/** The longest delay of a timer, minus the longest wait that a request adds. */
 const timeoutMillisecondsMax = 2 ** 31 - 1 - waitSecondsMax * 1000;
 
 /**
  * Completes the options.
- * @throws TypeError for an address or a key that cannot be right, before any request
+ * @throws TypeError before any request if the address or the key cannot be right
  */
 export function openSession(options: ClientOptions): Session {
   const { baseUrl, apiKey, retry } = options;

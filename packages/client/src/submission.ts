@@ -1,4 +1,4 @@
-/** Makes the body of a submission from a caller's program and options. Spec § Job submission. */
+/** Makes a submission's body from the caller's program and options. Spec § Job submission. */
 import type {
   InputFile,
   IsolationClass,
@@ -13,17 +13,17 @@ import { definedEntries } from './defined-entries.ts';
 /** The content of a file. Text is sent as UTF-8. */
 export type FileContent = string | Uint8Array<ArrayBuffer> | Blob;
 
-/** Bytes that the service already has: the result of `upload`, or an output of a job that has ended. */
+/** Bytes that the service already has: the result of `upload`, or an ended job's output. */
 export type NamedContent = Pick<UploadedFile, 'blob'> | Pick<OutputFile, 'from'>;
 
-/** Options of a program beside its code. Options left out keep the values of a whole submission, if one is given. */
+/** A program's options besides its code. If a whole submission is given, omitted options keep the submission's values. */
 export interface ProgramOptions {
   /** `python` (the default), `node`, `typescript`, `bash`, or the language of a runtime pack. */
   readonly language?: string | undefined;
   /**
-   * The content of each input file; `data.csv` is `input/data.csv` in the cell. At most 32 files of 2 MiB each, 4 MiB in all. A
-   * larger file is uploaded first, and named by the result of `upload`. `{ from: { job_id, path } }` names an output of another
-   * job.
+   * The content of each input file; `data.csv` is `input/data.csv` in the cell. At most 32 files of 2 MiB each, 4 MiB in total. A
+   * larger file must be uploaded first, and is named by the result of `upload`. `{ from: { job_id, path } }` names another job's
+   * output.
    */
   readonly files?: Readonly<Record<string, FileContent | NamedContent>> | undefined;
   /** Paths of the files to bring back, and patterns such as `output/**`. */
@@ -35,20 +35,20 @@ export interface ProgramOptions {
   readonly runtime?: string | undefined;
   /** The weakest isolation that is accepted. */
   readonly minimumIsolation?: IsolationClass | undefined;
-  /** Limits that the host must enforce, and not only watch. */
+  /** Limits that the host must enforce, rather than only watch. */
   readonly enforced?: NonNullable<JobSubmission['requirements']>['enforced'] | undefined;
   readonly limits?: LimitsInput | undefined;
-  /** The result of `upload` for an archive of packages, as `vouchbox libraries pack` writes it. */
+  /** The result of `upload` for an archive of packages, such as `vouchbox libraries pack` writes. */
   readonly libraries?: Libraries | undefined;
   /** Labels by which jobs are listed; at most 16, of 64 characters each. */
   readonly labels?: readonly string[] | undefined;
-  /** Whether the receipt has the labels too. */
+  /** Whether the receipt has the labels, too. */
   readonly signLabels?: boolean | undefined;
-  /** Fixes the hash seeds of Python and Perl, for a result that another service can compare with its own. */
+  /** Fixes the hash seeds of Python and Perl, so that the result can be compared with another service's. */
   readonly reproducible?: boolean | undefined;
 }
 
-/** The submission of some code, or a given submission in which these options replace the members of the same meaning. */
+/** A submission made from code, or a given submission in which the options replace the members with the same meaning. */
 export async function submissionOf(program: string | JobSubmission, options: ProgramOptions): Promise<JobSubmission> {
   const { files, libraries, minimumIsolation, enforced, signLabels, ...said } = options;
   const others = {
@@ -64,7 +64,7 @@ export async function submissionOf(program: string | JobSubmission, options: Pro
 async function inputFile([name, content]: [string, FileContent | NamedContent]): Promise<InputFile | UploadedFile> {
   const path = name.startsWith('input/') ? name : `input/${name}`;
   const { blob, from } = content as Partial<OutputFile>;
-  // Undefined members do not appear in JSON.
+  // JSON leaves undefined members out.
   if (blob || from) return { path, blob, from } as UploadedFile;
   const bytes = new Uint8Array(await new Response(content as FileContent).arrayBuffer());
   return { path, content_base64: base64Of(bytes) };

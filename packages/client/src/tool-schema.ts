@@ -1,9 +1,9 @@
 /**
- * Schemas of tools: JSON Schema as it is, or a schema of a library that keeps to Standard Schema, such as Zod, Valibot and
- * ArkType. The library checks arguments here, too, and may change them; the service gets the library's JSON Schema.
+ * Schemas for tools: plain JSON Schema, or a schema from a library that follows Standard Schema, such as Zod, Valibot or
+ * ArkType. The service gets the library's JSON Schema. Here, the library checks arguments as well, and may change them.
  */
 
-/** A schema that follows https://standardschema.dev, and may give its JSON Schema. */
+/** A schema that follows https://standardschema.dev. It may be able to give its JSON Schema. */
 export interface StandardSchema {
   readonly '~standard': {
     validate(value: unknown): StandardResult | Promise<StandardResult>;
@@ -17,13 +17,13 @@ type StandardResult =
 
 export type ToolSchema = Readonly<Record<string, unknown>> | StandardSchema;
 
-/** Schemas of libraries that give their JSON Schema by a method of their own. */
+/** Schemas from libraries that have their own method for giving the JSON Schema. */
 interface Telling {
   readonly toJSONSchema?: (options: { readonly io: 'input' | 'output' }) => object;
   readonly toJsonSchema?: () => object;
 }
 
-/** The keywords that a service takes. The library itself checks its other keywords, such as `pattern`. */
+/** The keywords that a service accepts. The library itself checks other keywords, such as `pattern`. */
 const KEYWORDS: ReadonlySet<string> = new Set(
   `type enum const properties required additionalProperties items prefixItems contains minContains maxContains anyOf oneOf allOf not
    if then else dependentRequired dependentSchemas propertyNames minProperties maxProperties minItems maxItems uniqueItems minLength
@@ -42,7 +42,7 @@ const VALUES: ReadonlySet<string> = new Set([
   'dependentRequired',
 ]);
 
-/** The JSON Schema to send; undefined without a schema, or if its library gives none. */
+/** The JSON Schema to send; undefined if there is no schema or its library gives none. */
 export function jsonSchemaOf(
   schema: ToolSchema | undefined,
   side: 'input' | 'output',
@@ -56,7 +56,7 @@ export function jsonSchemaOf(
   return told === undefined ? undefined : (known(told) as Record<string, unknown>);
 }
 
-/** The value as the schema's library returns it, or the library's error. */
+/** The value that the schema's library returns, or the library's error. */
 export async function validated(
   schema: ToolSchema | undefined,
   value: unknown,
@@ -73,7 +73,7 @@ function isStandard(schema: ToolSchema): schema is StandardSchema {
   return typeof schema['~standard'] === 'object' || typeof schema['~standard'] === 'function';
 }
 
-/** The name of a part of a path: a part is a text or a number, or an object whose `key` is a text or a number. */
+/** The name of a path's part. A part is a text or a number, or an object whose `key` is a text or a number. */
 function nameOf(part: unknown): string {
   return String(typeof part === 'object' && part !== null ? (part as { readonly key: unknown }).key : part);
 }

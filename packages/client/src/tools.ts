@@ -1,4 +1,4 @@
-/** The requests about a program's calls of tools: one reads the open calls, one answers a call. */
+/** The requests about a program's tool calls: one reads the open calls, the other answers a call. */
 import type { ToolAnswer, ToolAnswerTaken, ToolCalls } from './contract-types.ts';
 import type { CallOptions } from './job-options.ts';
 import { read } from './operation.ts';
@@ -20,7 +20,7 @@ export function openToolCalls(
   return read(session, 'GET /v1/jobs/{id}/tool-calls', { job_id, query, signal });
 }
 
-/** Answers a call. Repeating an answer changes nothing, so an answer is sent again if the service's reply is lost. */
+/** Answers a call. Repeating an answer changes nothing, so the answer is sent again if the service's reply is lost. */
 export function answerToolCall(
   session: Session,
   { job_id, seq, signal }: { readonly job_id: string; readonly seq: number } & CallOptions,

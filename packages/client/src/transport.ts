@@ -1,6 +1,6 @@
 /**
- * One HTTP exchange with the service: the request with its credential, then the whole answer or a failure. It never
- * retries, never follows a redirect (which would give the key to another host) and never returns part of a body.
+ * One HTTP exchange with the service: the request with its credential, then the whole answer or a failure. An exchange never
+ * retries, never returns part of a body, and never follows a redirect, because that could give the key to another host.
  */
 import { ServiceFailure, TransportFailure } from './failure.ts';
 import { parseJson } from './parse-json.ts';
@@ -14,14 +14,14 @@ export interface Endpoint {
 
 export interface Exchange {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Absolute path with its query, from `/`. */
+  /** The absolute path with its query, beginning with `/`. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** The body, sent as JSON. */
   readonly body?: unknown;
   /** The body, sent as these bytes. */
   readonly bytes?: Uint8Array<ArrayBuffer>;
-  /** An unsuccessful status whose body is an answer, unless it is the error envelope. */
+  /** An unsuccessful status whose body counts as an answer, unless the body is the error envelope. */
   readonly answerStatus?: number;
   /** Leaves the body of a successful answer for the caller to read. */
   readonly stream?: boolean;
@@ -35,7 +35,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** The unread body of a streamed answer, whose `bytes` are empty. */
+  /** The unread body of a streamed answer. The `bytes` of such an answer are empty. */
   readonly body?: Response['body'];
 }
 
@@ -74,7 +74,7 @@ async function fetchWhole(endpoint: Endpoint, request: Exchange, signal: AbortSi
   return { status: response.status, headers: response.headers, bytes: received, body: response.body };
 }
 
-/** The most bytes of an answer: as many as the largest file that can be uploaded. No other answer is so large. */
+/** The most bytes of an answer: as many as the largest file that can be uploaded. No other answer is as large. */
 const answerBytesMax = 64 * 1024 * 1024;
 
 /** Reads the whole body, but no more than an answer can have. */
@@ -96,7 +96,7 @@ async function bodyOf(response: Response): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
-/** Refuses a body whose length is not the declared one: it is incomplete. Spec § Response transfer rules. */
+/** Refuses an incomplete body: one whose length differs from the declared length. Spec § Response transfer rules. */
 function refuseTruncated({ headers, status }: Response, length: number): void {
   const declared = headers.get('content-length');
   if (declared === null || headers.has('content-encoding') || Number(declared) === length) return;
@@ -135,7 +135,7 @@ function envelopeOf(bytes: Uint8Array): ErrorMember | null {
   return typeof error?.code === 'string' && typeof error.message === 'string' ? error : null;
 }
 
-/** The seconds of `Retry-After`. The service sends whole seconds; a proxy's date counts from now. RFC 9110 § 10.2.3. */
+/** The seconds in `Retry-After`. The service sends whole seconds; a date from a proxy counts from now. RFC 9110 § 10.2.3. */
 function secondsOf(header: string | null): number | null {
   if (header === null) return null;
   const seconds = /^\d+$/.test(header) ? Number(header) : Math.ceil((Date.parse(header) - Date.now()) / 1000);

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { Turns } from './turns.ts';
 
-/** Resolves once all work that is ready to run has run. */
+/** Resolves after all work that is ready to run has run. */
 const settled = () => new Promise<void>((resolve) => void setImmediate(resolve));
 
-test('turns begin in order, at most a fixed number of turns are open at once, and the end of each lets the next begin', async () => {
+test('turns begin in order, at most a fixed number are open at once, and the next begins when one ends', async () => {
   const turns = new Turns();
   const begun: number[] = [];
   const held = Array.from({ length: 5 }, async (_, index) => {
@@ -22,7 +22,7 @@ test('turns begin in order, at most a fixed number of turns are open at once, an
   expect([turns.open, turns.waiting]).toEqual([0, 0]);
 });
 
-test('an aborted wait takes no turn, and the waits behind it keep their order', async () => {
+test('an aborted wait takes no turn, and later waits keep their order', async () => {
   const turns = new Turns();
   await turns.take(1, undefined);
   const abort = new AbortController();

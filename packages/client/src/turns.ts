@@ -1,9 +1,9 @@
 /**
- * Turns, first come, first served: a client has no more runs open than the service lets its tenant have. The other runs wait
- * here, in order, and meanwhile use nothing of the service.
+ * Turns, first come, first served: a client has no more runs open than the service allows its tenant. The other runs wait
+ * here, in order, and use none of the service's resources while they wait.
  */
 
-/** How many runs of a client are open at the service, and how many wait for their turn. */
+/** How many of a client's runs are open at the service, and how many wait for their turn. */
 export interface OpenRuns {
   readonly open: number;
   readonly waiting: number;
@@ -23,8 +23,8 @@ export class Turns implements OpenRuns {
   }
 
   /**
-   * Waits until fewer than `most` turns are taken, and takes one. The caller has to end the turn with `passOn`. Rejects
-   * with the reason of the signal if the signal aborts before.
+   * Waits until fewer than `most` turns are taken, and takes one. The caller must end the turn with `passOn`. If the signal
+   * aborts before, rejects with the signal's reason.
    */
   async take(most: number, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
@@ -46,7 +46,7 @@ export class Turns implements OpenRuns {
     });
   }
 
-  /** Ends a turn, and gives it to whoever has waited longest. */
+  /** Ends a turn, and gives it to the caller who has waited longest. */
   passOn(): void {
     const [begin] = this.#waiting;
     if (begin === undefined) {

@@ -1,6 +1,6 @@
 /**
- * Checks that the verdict of a grading can be what the judge made of the submitted texts. Names, groups, jobs and digests come
- * from this grading. The document adds only the verdict of each test, and what the records of its jobs say.
+ * Checks that a verdict can be what the judge made from a grading's texts. Names, groups, jobs and digests are taken from the
+ * grading itself. The document adds only each test's verdict, and what the records of the test's jobs say.
  */
 import {
   type BuildRecord,
@@ -23,9 +23,9 @@ import type { Sha256 } from './digest.ts';
 import { TransportFailure } from './failure.ts';
 import { parseJson } from './parse-json.ts';
 
-/** A test of a verdict, with its job under the names of version 1 of the verdict. */
+/** A test in a verdict. Its job also appears under the names that version 1 of verdicts used. */
 export interface GradedTest extends TestResult2 {
-  /** The job that last ran the test; null if no job did. */
+  /** The last job that ran the test; null if no job did. */
   readonly job_id: string | null;
   readonly receipt_sha256: string | null;
   readonly checker: CheckRecord | null;
@@ -35,21 +35,21 @@ export interface Verdict extends Omit<Verdict2, 'tests'> {
   readonly tests: readonly GradedTest[];
 }
 
-/** The jobs of a grading of one program. */
+/** The jobs of one program's grading. */
 export interface GradingJobs {
-  /** The last job of each test, by its name. */
+  /** The last job of each test, keyed by the test's name. */
   readonly tests: ReadonlyMap<string, string>;
   /** All jobs, in the order in which they ended. */
   readonly ids: ReadonlySet<string>;
 }
 
-/** The known facts of a grading of one program. `sent` has all texts, even those that were uploaded. */
+/** What the client knows about one program's grading. `sent` has all texts, even those that were uploaded. */
 export interface KnownGrading {
   readonly sent: GradingSubmission;
   readonly jobs: GradingJobs;
 }
 
-/** @throws TransportFailure `undecodable` for a document that the judge cannot have made of this grading */
+/** @throws TransportFailure `undecodable` if the judge cannot have made this document from this grading */
 export async function verdictOf(bytes: Uint8Array, known: KnownGrading, sha256: Sha256): Promise<Verdict> {
   const said = parseJson(bytes) as Partial<Verdict2> | null;
   const { tests, program } = said ?? {};
@@ -62,7 +62,7 @@ export async function verdictOf(bytes: Uint8Array, known: KnownGrading, sha256: 
   const lines = known.sent.tests.map((test, at) => lineOf(test, told[at] ?? {}, { known, digest, groups }));
   const all = await Promise.all(lines);
   const rows = all.map(({ group, points_max, verdict, points }) => {
-    // Which tests were skipped is computed again from their groups.
+    // The groups determine which tests were skipped, so that is computed again.
     const won = { verdict: verdict === 'skipped' ? ('not_run' as const) : verdict, points };
     return { group, points: points_max, won };
   });
@@ -96,7 +96,7 @@ interface LineOptions {
   readonly digest: (text: string) => Promise<string>;
 }
 
-/** The line of a test. Values that only the records of its jobs can show are taken from the document. */
+/** A test's line. Values that only the records of the test's jobs can show are taken from the document. */
 async function lineOf(
   test: GradingTest,
   said: Partial<TestResult2>,
@@ -114,7 +114,7 @@ async function lineOf(
     compare,
     run: run && runOf(run, jobs),
     starved: starved && runOf(starved, jobs),
-    // The program that compares long texts has the exit codes of Kattis validators.
+    // The program that compares long texts uses the exit codes of Kattis's validators.
     check: check && checkOf(check, interactor === undefined ? 'kattis' : (interactor.codes ?? 'testlib'), jobs),
     validations: validations.map((one, at) => checkOf(one, validators[at]?.codes ?? 'testlib', jobs)),
     stdin_sha256: said.stdin_sha256 === null ? null : await digest((test.stdin as string) ?? ''),
@@ -125,7 +125,7 @@ async function lineOf(
   };
 }
 
-/** The verdict of a test and its points. Refuses points that a partial test cannot have. */
+/** A test's verdict and points. Refuses points that a partly solved test cannot have. */
 function wonOf(
   { verdict: said, points = 0 }: Partial<TestResult2>,
   most: number,

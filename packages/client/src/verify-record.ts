@@ -1,7 +1,7 @@
 /**
- * Compares a job's history with its receipt without trust in any stored digest, as an auditor does: it recomputes every
- * link and every digest. Success shows that the record is whole, not who made it; the attestation shows the maker. This
- * module is loaded when first used. Spec § Events 7 and 8.
+ * Compares a job's history with its receipt as an auditor does: it trusts no stored digest, and recomputes every link and
+ * every digest. Success shows that the record is whole, but not who made it; the attestation shows that. This module is
+ * loaded when it is first used. Spec § Events 7 and 8.
  */
 import { canonicalJson } from './canonical-json.ts';
 import type {
@@ -17,13 +17,13 @@ import type { Sha256 } from './digest.ts';
 import { type EvidenceCheck, refuse } from './failure.ts';
 import type { CallOptions, ReplayOptions } from './job-options.ts';
 
-/** A history whose links were all recomputed. */
+/** A history, after all its links were recomputed. */
 export interface Chain {
   /** The digest of the last event. */
   readonly head: string;
   /** The number of events whose digests were recomputed. */
   readonly count: number;
-  /** The number of v0.1 events before the hashed ones; they were stored without digests and prove nothing. */
+  /** The number of v0.1 events before the hashed ones. They were stored without digests and prove nothing. */
   readonly unverifiable: number;
 }
 
@@ -35,19 +35,19 @@ export interface Verified {
   readonly receipt: Receipt;
 }
 
-/** A complete history in the order in which it was served, and the receipt of the job that it should belong to. */
+/** A complete history in the order in which it was served, and the receipt of the job that the history should belong to. */
 export interface JobRecord {
   readonly job_id: string;
   readonly events: readonly JobEvent[];
   readonly receipt: Receipt;
 }
 
-/** Functions that the client passes to this module. It does not import them, so client and module stay one file each. */
+/** Functions that the client passes in. They are not imported here, so that the client and this module stay one file each. */
 export interface Tools {
   readonly sha256: Sha256;
 }
 
-/** The functions of a client that a check of a job needs. */
+/** The client's functions that are needed to check a job. */
 export interface VerifyingClient extends Tools {
   readonly detail: (job_id: string, options: CallOptions) => Promise<JobDetail>;
   readonly events: (job_id: string, options: ReplayOptions) => AsyncIterable<JobEvent>;
@@ -56,15 +56,15 @@ export interface VerifyingClient extends Tools {
 /** The most events that the service puts on a page. */
 const replayLimitMax = 1000;
 
-/** The hash version of every new event. An event of v0.1 has 0. */
+/** The hash version of every new event. Events of v0.1 have 0. */
 const HASH_VERSION = 1;
 const ENCODING: OutputEvidence['encoding'] = 'utf8-event-lines-joined-by-lf-no-trailing-lf';
 const GENESIS_HASH = '0'.repeat(64);
 
-/** Members that the last event and the receipt both have, unless one of the two is of an older version. */
+/** Members that both the last event and the receipt have, unless one of them is from an older version. */
 const OUTCOME = ['status', 'exit_code', 'signal', 'terminal_reason', 'duration_ms'] as const;
 
-/** Reads the whole history and the receipt of a job that has ended, and recomputes both. */
+/** Reads an ended job's whole history and receipt, and recomputes both. */
 export async function verifyJob(
   job_id: string,
   { detail, events, ...tools }: VerifyingClient,
@@ -77,8 +77,8 @@ export async function verifyJob(
 }
 
 /**
- * Recomputes a record, and compares everything that the receipt says of the events with the events. Facts that an older receipt
- * does not state are not checked. @throws EvidenceFailure for the first fault
+ * Recomputes a record, and compares the events with everything that the receipt says about them. Facts that an older receipt
+ * does not state are not checked. @throws EvidenceFailure with the first fault
  */
 export async function verifyRecord({ job_id, events, receipt }: JobRecord, tools: Tools): Promise<Verified> {
   const { sha256 } = tools;
@@ -128,7 +128,7 @@ interface Place {
   readonly digest: string | null;
 }
 
-/** The fault in an event at its place. An old event, without digests, cannot follow an event with digests. */
+/** The fault in an event at this place. An old event without digests cannot follow an event with digests. */
 function problemOf(event: JobEvent, at: Place): EvidenceCheck | null {
   const { seq, job_id, hash_version, prev_hash, event_hash } = event;
   if (seq !== at.seq) return 'sequence';
@@ -139,7 +139,7 @@ function problemOf(event: JobEvent, at: Place): EvidenceCheck | null {
   return event_hash !== null && event_hash === at.digest ? null : 'digest';
 }
 
-/** The digest of an event from its own `prev_hash`; null if the event has no canonical form. */
+/** The event's digest, computed with its own `prev_hash`; null if the event has no canonical form. */
 async function eventDigest(event: JobEvent, sha256: Sha256): Promise<string | null> {
   const { data, job_id, kind, prev_hash, seq, timestamp } = event;
   try {

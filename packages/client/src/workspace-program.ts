@@ -1,8 +1,8 @@
-/** The wrapper that makes a program a step of a workspace: the step copies its input to its output and works there. */
+/** Makes a program a workspace step: a wrapper copies the input to the output and runs the program there. */
 
 /**
- * The given program, after a few lines that enter the directory of its files.
- * @throws TypeError for a language that a workspace does not run
+ * The given program, preceded by a few lines that enter the directory with its files.
+ * @throws TypeError if a workspace does not run this language
  */
 export function inWorkspace(program: string, language: string): string {
   if (language === 'python') return pythonStep(program);
@@ -14,7 +14,7 @@ export function inWorkspace(program: string, language: string): string {
 const NODE_START =
   "process.getBuiltinModule('node:fs').cpSync('input', 'output', { recursive: true }); process.chdir('output'); ";
 
-/** A Python step, which holds its program as a JSON string: that is a Python string, too. */
+/** A Python step. It contains the program as a JSON string, which is a Python string, too. */
 const pythonStep = (program: string) => `\
 import os, shutil, sys
 shutil.copytree("input", "output", copy_function=shutil.copyfile, dirs_exist_ok=True)

@@ -10,7 +10,7 @@ const recordOf = ([path, text]: [string, string]) => ({
   size_bytes: text.length,
 });
 
-/** The result that a correct service gives for a step that got the files of `input` and left those of `output`. */
+/** A correct service's result for a step that got the files in `input` and left the files in `output`. */
 function ended(input: Record<string, string>, output: Record<string, string>, others: object = {}): RunResult {
   const files = new Map(Object.entries(output).map(([path, text]) => [path, new TextEncoder().encode(text)]));
   const receipt = {
@@ -22,7 +22,7 @@ function ended(input: Record<string, string>, output: Record<string, string>, ot
   return { ...outcome, receipt_sha256: 'r', files, receipt, ...others } as unknown as RunResult;
 }
 
-/** A workspace whose steps end as listed, and the options with which each step was run. */
+/** A workspace whose steps have these results, and the options with which each step was run. */
 function workspaceOf(...results: readonly RunResult[]) {
   const given: RunOptions[] = [];
   const run = async (_program: string, options: RunOptions) => results[given.push(options) - 1] as RunResult;
@@ -44,7 +44,7 @@ describe('the files of a workspace', () => {
     expect(() => workspaceOf().workspace.write(path, '')).toThrow(TypeError);
   });
 
-  test("are copies, so a later change of the caller's bytes does not change them", () => {
+  test("are copies, so that they stay the same if the caller's bytes change later", () => {
     const { workspace } = workspaceOf();
     const bytes = new Uint8Array([1]);
     workspace.write('a', bytes);
@@ -52,7 +52,7 @@ describe('the files of a workspace', () => {
     expect(workspace.read('a')).toEqual(new Uint8Array([1]));
   });
 
-  test('have the digest of the canonical JSON of their paths, digests and sizes', async () => {
+  test('have a common digest: that of the canonical JSON of their paths, digests and sizes', async () => {
     const { workspace } = workspaceOf();
     workspace.write('b', 'two');
     workspace.write('a', '1');
@@ -103,13 +103,13 @@ describe('a step of a workspace', () => {
     expect([workspace.paths(), workspace.steps]).toEqual([[], []]);
   });
 
-  test('a step in a language that a workspace does not run is refused before any request', async () => {
+  test('is refused before any request if a workspace does not run its language', async () => {
     const { workspace, given } = workspaceOf();
     await expect(workspace.run('x', { language: 'ruby' })).rejects.toThrow(TypeError);
     expect(given).toEqual([]);
   });
 
-  test('a check of the steps notices a receipt that changed later', async () => {
+  test('fails a later check if its receipt has changed', async () => {
     const first = ended({}, {});
     const { workspace } = workspaceOf(first);
     await workspace.run('x');

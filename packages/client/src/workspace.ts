@@ -1,8 +1,8 @@
 /**
- * Files that stay between runs, kept by the caller. A step is a job that gets the files as its input, works in a directory with
- * them, and returns the files that are then there. The service keeps no state: the output of one step is the input of the next.
- * Every step checks this with the receipts: the digest of its input equals the digest of the output before it. Loaded when it is
- * first used.
+ * Files that the caller keeps between runs. A step is a job that gets the files as its input, works in a directory with them, and
+ * returns the files that are there at its end. The service keeps no state: the output of one step is the input of the next. Every
+ * step checks this with the receipts: the digest of its input must equal the digest of the previous output. This module is loaded
+ * when it is first used.
  */
 
 import type { ArtifactRecord, Receipt } from './contract-types.ts';
@@ -17,12 +17,12 @@ import { inWorkspace } from './workspace-program.ts';
 export interface Step {
   readonly job_id: string;
   readonly receipt_sha256: string;
-  /** The digest of the files that the program was given, from the receipt. */
+  /** The receipt's digest of the files that the program was given. */
   readonly inputDigest: string;
-  /** The digest of the files that the program left, from the receipt. */
+  /** The receipt's digest of the files that the program left. */
   readonly outputDigest: string;
   /**
-   * Whether the workspace took over the step's files: false if a limit or a request ended the program, or if the program left
+   * Whether the workspace took the step's files. It did not if a limit or a request ended the program, or if the program left
    * more or larger files than can come back.
    */
   readonly wasKept: boolean;
@@ -36,8 +36,8 @@ export interface Workspace {
   /**
    * Runs code in `python` (the default), `node`, `typescript` or `bash`. Its working directory has the files, and the files that
    * it leaves there are kept: at most 32 files of 2 MiB, 4 MiB in all. Variables, empty directories and modes are not kept. Steps
-   * run one after the other. Change files only between steps: a step replaces all files.
-   * @throws EvidenceFailure `workspace` if the receipt lists other files than this workspace sent or got back
+   * run one after the other. Change files only between steps, because a step replaces all files.
+   * @throws EvidenceFailure `workspace` if the receipt lists files other than those that this workspace sent or got back
    */
   run(program: string, options?: StepOptions): Promise<RunResult>;
   /** Adds a file or replaces it. `path` is relative, such as `data/a.csv`. */
@@ -48,18 +48,18 @@ export interface Workspace {
   remove(path: string): boolean;
   /** The paths of all files, sorted. */
   paths(): string[];
-  /** SHA-256 of the canonical JSON of the paths, digests and sizes of the files as they are now. */
+  /** The digest of the current files: SHA-256 of the canonical JSON of their paths, digests and sizes. */
   digest(): Promise<string>;
   /** The steps so far, in their order. */
   readonly steps: readonly Step[];
   /**
-   * Recomputes the record of every step, and checks that each step got the files that the last kept step left.
-   * @throws EvidenceFailure for the first fault
+   * Recomputes the record of every step, and checks that each step got the files that the last kept step before it had left.
+   * @throws EvidenceFailure with the first fault
    */
   verify(options?: CallOptions): Promise<void>;
 }
 
-/** The functions of a client that a workspace needs. */
+/** The client's functions that a workspace needs. */
 export interface WorkspaceClient {
   readonly run: (program: string, options: RunOptions) => Promise<RunResult>;
   readonly verify: (job_id: string, options: CallOptions) => Promise<Verified>;
@@ -153,7 +153,7 @@ async function verifyStep(
   if (!edited) expectSame(inputDigest, kept, `${job_id} did not get the files that the step before it left`);
 }
 
-/** The digest of the files of the last kept step; before the first step, the digest of no files. */
+/** The digest of the files that the last kept step left; before the first step, the digest of no files. */
 async function keptDigest(steps: readonly Step[], sha256: Sha256): Promise<string> {
   return steps.findLast(({ wasKept }) => wasKept)?.outputDigest ?? filesDigest([], sha256);
 }
@@ -167,7 +167,7 @@ async function digestOf(files: Files, sha256: Sha256): Promise<string> {
   return filesDigest(await Promise.all(records), sha256);
 }
 
-/** The digest of a set of files in the order of their paths, which are below `input/` or `output/` in a receipt. */
+/** The digest of a set of files, sorted by path. In a receipt, the paths are below `input/` or `output/`. */
 async function filesDigest(records: readonly ArtifactRecord[], sha256: Sha256): Promise<string> {
   const rows = records
     .map(({ path, ...row }) => ({
@@ -176,7 +176,7 @@ async function filesDigest(records: readonly ArtifactRecord[], sha256: Sha256): 
       size_bytes: row.size_bytes,
     }))
     .sort((one, other) => (one.path < other.path ? -1 : 1));
-  // With its members in this order, the text is canonical (RFC 8785).
+  // Because the members are in this order, the text is canonical (RFC 8785).
   return sha256(new TextEncoder().encode(JSON.stringify(rows)));
 }
 
@@ -184,7 +184,7 @@ function expectSame(one: string, other: string, message: string): void {
   if (one !== other) refuse('workspace', message);
 }
 
-/** Returns a relative path in which no part could lead to another file. @throws TypeError for any other path */
+/** Returns a relative path that cannot lead to another file. @throws TypeError for any other path */
 function checkedPath(path: string): string {
   const parts = path.split('/');
   if (parts.some((part) => part === '' || part === '.' || part === '..') || path.includes('\\')) {

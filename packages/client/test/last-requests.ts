@@ -1,7 +1,7 @@
-/** Lets a test end the few seconds for which a client waits after a request that ends work. */
+/** Lets a test cut short the few seconds that a client waits for the answer to a request that ends work. */
 import { vi } from 'vitest';
 
-/** Until the result is disposed, timeouts of at most 5 s end only when `end` is called. Longer ones are unchanged. */
+/** Until the result is disposed of, timeouts of at most 5 s end only when `end` is called. Longer timeouts are unchanged. */
 export function lastRequests(): Disposable & { readonly end: () => void } {
   const timeout = AbortSignal.timeout.bind(AbortSignal);
   const soon = new AbortController();

@@ -16,7 +16,7 @@ export interface ScriptedService extends AsyncDisposable {
   readonly seen: readonly Seen[];
 }
 
-/** The first answer is for the first request, the second for the second, and so on. The last one answers all further requests. */
+/** Each request gets the next answer. The last answer is also for all further requests. */
 export async function scriptedService(
   answers: readonly ((response: ServerResponse, request: Seen) => void)[],
 ): Promise<ScriptedService> {
@@ -54,7 +54,7 @@ export function refusal(status: number, code: string, headers: Record<string, st
   return json({ error }, status, { 'x-request-id': 'req_1', ...headers });
 }
 
-/** Declares a longer body than it sends, then ends the connection. */
+/** Declares a longer body than it sends, and then ends the connection. */
 export function cutShort(body: string) {
   return (response: ServerResponse): void => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length + 10 });

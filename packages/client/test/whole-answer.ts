@@ -1,9 +1,9 @@
-/** Whole answers, for tests that state only the members that they test. */
+/** Completes answers for tests that state only the members that they are about. */
 import { ANSWER_FORMS, type Form } from '../src/answer-forms.ts';
 
 const VALUES: Readonly<Record<string, unknown>> = { s: '', n: 0, i: 0, b: false, z: null, j: 'job_1' };
 
-/** A whole answer of a route with these members. */
+/** A route's whole answer, with these members. */
 export function whole<Members extends object>(route: string, members: Members): Members {
   return filled(ANSWER_FORMS[route] ?? '', members) as Members;
 }

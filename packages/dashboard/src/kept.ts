@@ -1,10 +1,10 @@
-/** A value that views share, in the memory of the page. The views are drawn again when it changes. */
+/** A value that views share in the page's memory. When the value changes, the views are drawn again. */
 import { useSyncExternalStore } from 'react';
 
 export interface Kept<Value> {
   readonly get: () => Value;
   readonly set: (next: Value) => void;
-  /** The present value, for a view that is drawn again on changes. */
+  /** The current value, for a view that is drawn again when the value changes. */
   readonly use: () => Value;
 }
 

@@ -1,4 +1,4 @@
-/** Starts the dashboard in the element of index.html: the session, the data that was read, short messages and the router. */
+/** Starts the dashboard in index.html: the session, the data that was read, short messages and the router. */
 import { QueryClientProvider } from '@tanstack/react-query';
 import './styles/base.css';
 import './styles/controls.css';

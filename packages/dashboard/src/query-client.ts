@@ -1,11 +1,11 @@
-/** The data read from the service, and for how long it is shown without another request. */
+/** The data that was read from the service, and how long it is shown without another request. */
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 import { noticeRefusal } from './session/session.ts';
 
-/** Milliseconds for which an answer counts as fresh. */
+/** How many milliseconds an answer counts as fresh. */
 const freshMilliseconds = 5000;
 
-/** Only the service's client retries. A refused key ends the session, unless the refused call had another credential. */
+/** Only the service's client retries. If the key is refused, the session ends, unless the call had another credential. */
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({
     onError: (error, { meta }) => {

@@ -1,4 +1,4 @@
-/** The search of the documents. The first search loads the sections as a script, which pages opened as files may load, too. */
+/** Searches the documents. The first search loads the sections as a script, because even a page opened as a file may load one. */
 import MiniSearch from 'minisearch';
 import './site.css';
 
@@ -6,14 +6,14 @@ type Section = readonly [address: string, title: string, heading: string, text: 
 
 declare global {
   interface Window {
-    /** The file of sections calls this function. */
+    /** The file with the sections calls this function. */
     vouchboxSections?: (sections: readonly Section[]) => void;
   }
 }
 
 const FOUND_MAX = 20;
 const EXCERPT_CHARACTERS = 160;
-/** Characters that have a meaning in a pattern. */
+/** Characters with a special meaning in a pattern. */
 const SPECIAL = /[\\^$.*+?()[\]{}|/]/g;
 
 const { root = '', sections: file = '' } = document.documentElement.dataset;
@@ -70,7 +70,7 @@ function rowOf([address, title, heading, text]: Section, terms: readonly string[
   const link = document.createElement('a');
   link.href = root + address;
   link.textContent = heading === title ? title : `${title} › ${heading}`;
-  // The link may lead to the present page, which is then not loaded again, so its text must be shown again.
+  // The link may lead to the current page. That page is not loaded again, so its text must be shown again.
   link.addEventListener('click', leave);
   const excerpt = document.createElement('p');
   excerpt.append(...excerptOf(text, terms));
@@ -116,7 +116,7 @@ document.addEventListener('keydown', (event) => {
   event.preventDefault();
   field.focus();
 });
-// On a narrow screen the contents are a list that opens.
+// On a narrow screen, the table of contents can be opened and closed.
 const narrow = matchMedia('(width < 60rem)');
 const foldContents = () => document.querySelector('details.contents')?.toggleAttribute('open', !narrow.matches);
 foldContents();

@@ -1,4 +1,4 @@
-/** The script of the page. It runs twice, like the script of the verify page: as the page, and as the thread that checks. */
+/** The page's script. Like the script of the verify page, it runs twice: as the page, and as the thread that checks. */
 import { serveChecks } from '@vouchbox/verify-page';
 import { openPage } from './page.ts';
 

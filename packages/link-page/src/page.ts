@@ -1,4 +1,4 @@
-/** The page's work: it takes the secret out of the address, reads what the link shows, and checks the signature here. */
+/** What the page does: it takes the secret out of the address, reads what the link shows, and checks the signature itself. */
 import './page.css';
 import { EXPORT_FILES } from '@vouchbox/evidence';
 import type { LinkedJob } from '@vouchbox/protocol';
@@ -31,16 +31,16 @@ import {
   waitingView,
 } from './views.ts';
 
-/** Milliseconds between two requests about a job that has not ended. */
+/** Milliseconds between two requests for a job that has not ended. */
 const lookMilliseconds = 3000;
 /**
- * How often the page looks for a signature after the job's end. Each pause is twice as long as the one before. Most
- * signatures are there a moment after the end.
+ * How often the page looks for a signature after the job has ended. Each pause is twice as long as the previous one. Most
+ * signatures are there a moment after the job's end.
  */
 const signingLooksMax = 8;
 
 export function openPage(): void {
-  // If a link is pasted over another link to the same job, only the part after the `#` changes.
+  // If a link is pasted over another one to the same job, only the part after the `#` changes.
   addEventListener('hashchange', () => location.reload());
   const secret = takeSecret();
   if (secret === null) showState(noSecretView());
@@ -68,12 +68,12 @@ class Page {
     try {
       await this.#follow();
     } catch (error) {
-      // The page keeps showing the content that it read, even if the link ends.
+      // The page keeps showing what it has read, even if the link ends.
       if (!this.#isShown) this.#refuse(error);
     }
   }
 
-  /** Requests the job until it has ended, and a few times more for its signature. */
+  /** Requests the job until it has ended, and then a few more times until its signature is there. */
   async #follow(): Promise<void> {
     for (let signingLooks = 0; signingLooks < signingLooksMax; ) {
       const job = await this.#reader.job();
@@ -115,7 +115,7 @@ class Page {
     ];
   }
 
-  /** Shows the named signer. Without a signature no key can be checked, so the form for keys is hidden. */
+  /** Shows the signer that the signature names. Without a signature, no key can be checked, so the form for keys is hidden. */
   #showSigner(signer: string | null): void {
     byId('signer').replaceChildren('The signature names the key ', element('code', {}, signer ?? ''), '.');
     for (const id of ['signer', 'given']) byId(id).hidden = signer === null;
@@ -131,14 +131,14 @@ class Page {
   }
 }
 
-/** Shows words in place of a report, or clears them. Screen readers announce the title of the words. */
+/** Shows a message in place of a report, or clears it. Screen readers announce the title of the message. */
 function showState(...views: readonly HTMLElement[]): void {
   byId('state').replaceChildren(...views);
   const [title] = document.querySelectorAll('#state h2');
   if (title !== undefined) byId('announcement').textContent = title.textContent;
 }
 
-/** Pauses for a time, and then for as long as the page is hidden: a hidden page requests nothing. */
+/** Pauses for this time, and then for as long as the page is hidden, because a hidden page requests nothing. */
 async function pause(milliseconds: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, milliseconds));
   while (document.hidden)

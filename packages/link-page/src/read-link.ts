@@ -1,10 +1,10 @@
-/** Requests the parts that the link shows. The secret goes in a header, which no log and no address contains. */
+/** Requests the parts that the link shows. The secret is sent in a header, so that no log and no address contains it. */
 import { canonicalJson, decodeBase64, EXPORT_FILES, programFiles, sha256Hex } from '@vouchbox/evidence';
 import type { FoldedResult, LinkedJob } from '@vouchbox/protocol';
 import { inputsOf } from '@vouchbox/protocol/vocabulary';
 import type { Files } from '@vouchbox/verify-page';
 
-/** Why something could not be read. `gone`: the link opens nothing, and the service does not say why. */
+/** Why something could not be read. `gone` means that the link opens nothing; the service does not say why. */
 export class LinkFailure extends Error {
   readonly kind: 'gone' | 'trouble';
 
@@ -14,11 +14,11 @@ export class LinkFailure extends Error {
   }
 }
 
-/** The result of an ended job. */
+/** An ended job's result. */
 export interface LinkedResult {
-  /** The output; it is signed if there is an attestation among the files. */
+  /** The output. It is signed if the files include an attestation. */
   readonly printed: Pick<FoldedResult, 'stdout' | 'stderr' | 'truncated' | 'violations'>;
-  /** The files by their names in an export. */
+  /** The files, keyed by their names in an export. */
   readonly files: Files;
   /** Files that are read only on request. */
   readonly later: readonly LaterFile[];
@@ -29,7 +29,7 @@ export interface LaterFile {
   readonly sha256: string;
 }
 
-/** Reads by one link. All methods reject with a LinkFailure. */
+/** Reads through one link. If a method fails, it rejects with a LinkFailure. */
 export class LinkReader {
   readonly #secret: string;
 
@@ -60,7 +60,7 @@ export class LinkReader {
     return { printed, files, later: [...named, ...(folded?.large_outputs ?? [])] };
   }
 
-  /** The bytes of a file, which must have the promised digest. */
+  /** A file's bytes. They must have the promised digest. */
   async file({ sha256 }: LaterFile): Promise<Uint8Array<ArrayBuffer>> {
     const bytes = await this.#read(`blobs/${encodeURIComponent(sha256)}`);
     if (sha256Hex(bytes) !== sha256)
@@ -89,7 +89,7 @@ export class LinkReader {
   }
 }
 
-/** The program, input and files that the link shows, and the receipt if nothing is signed. Empty without a receipt. */
+/** The program, input and files that the link shows, and the receipt if nothing is signed. Empty if there is no receipt. */
 function programOf(job: LinkedJob, folded: FoldedResult | null): [string, Uint8Array<ArrayBuffer>][] {
   const { requested_spec, receipt, attestation_available: isSigned } = job;
   if (receipt === undefined) return [];
@@ -99,7 +99,7 @@ function programOf(job: LinkedJob, folded: FoldedResult | null): [string, Uint8A
     if (content === null) throw unreadable();
     return { path, content };
   });
-  // All contents are in memory here: files of which only a digest is known were left out.
+  // All contents are in memory here, because files of which only the digest is known were left out.
   const files = programFiles({ requested_spec, receipt_json, artifacts }) as [string, Uint8Array<ArrayBuffer>][];
   return isSigned ? files : [[EXPORT_FILES.receipt, new TextEncoder().encode(receipt_json)], ...files];
 }

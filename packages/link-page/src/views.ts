@@ -1,4 +1,4 @@
-/** The views of a link, except the verdict. Everything that came from the job is text, or a download. */
+/** What the page for a link shows, except the verdict. Everything from the job is shown as text or offered as a download. */
 import { argumentsText, isJsonObject, parseStrictJson, variablesText } from '@vouchbox/evidence';
 import type { LinkedJob } from '@vouchbox/protocol';
 import { printable, RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
@@ -6,7 +6,7 @@ import { endWords, momentOf } from '@vouchbox/protocol/words';
 import { element, fileNameOf, save, section, stream } from '@vouchbox/verify-page';
 import type { LaterFile, LinkedResult } from './read-link.ts';
 
-/** What the page shows for a link that opens nothing; the service does not say why, and the page does not guess. */
+/** What the page shows if a link opens nothing. The service does not say why, and the page does not guess. */
 export function goneView(): HTMLElement {
   return section(
     'gone',
@@ -48,7 +48,7 @@ export function waitingView(job: LinkedJob): HTMLElement {
   return section('waiting', endWords(job), element('p', {}, 'The result appears here by itself once it has ended.'));
 }
 
-/** The output of the program, and the limits that it broke. */
+/** The program's output, and the limits that the program broke. */
 export function printedView({ stdout, stderr, truncated, violations }: LinkedResult['printed']): HTMLElement {
   return section(
     'output',
@@ -79,7 +79,7 @@ export function givenView({ requested_spec }: LinkedJob): HTMLElement | null {
   return shown.length === 0 ? null : section('given-to-it', 'What it was given', ...shown);
 }
 
-/** Files that are fetched one at a time, on request; null if there are none. */
+/** Files that are fetched one at a time when they are requested; null if there are none. */
 export function laterView(
   files: readonly LaterFile[],
   read: (file: LaterFile) => Promise<BlobPart>,
@@ -146,7 +146,7 @@ export function elsewhereView({ tenant, job_id }: LinkedJob): HTMLElement {
   );
 }
 
-/** The key id that the envelope states for its signature: a name, not a proof. */
+/** The key id that the envelope states for its signature. It is only a name and proves nothing. */
 export function statedSigner(envelope: Uint8Array | undefined): string | null {
   const json = envelope === undefined ? null : parseStrictJson(envelope);
   if (json?.kind !== 'value' || !isJsonObject(json.value)) return null;

@@ -1,4 +1,4 @@
-/** The parts of this page that another page of results uses. */
+/** The parts of this page that another page for results uses. */
 import './page.css';
 
 export { serveChecks } from './check/check-worker.ts';

@@ -1,4 +1,4 @@
-/** The script of the page. It runs twice: as the page, and as the thread that checks. */
+/** The page's script. It runs twice: as the page, and as the thread that checks. */
 import { serveChecks } from './check/check-worker.ts';
 import { openPage } from './page.ts';
 

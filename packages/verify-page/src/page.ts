@@ -1,4 +1,4 @@
-/** The page's work: it takes files and a key, and shows what they prove. The page sends nothing anywhere. */
+/** What the page does: it takes files and a key, and shows what they prove. The page sends nothing anywhere. */
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { amountOf } from '@vouchbox/protocol/words';
 import './page.css';
@@ -22,7 +22,7 @@ type Given = Promise<readonly DroppedFile[]> | readonly DroppedFile[];
 
 export function openPage(): void {
   new Page(enclosedExport()).listen();
-  // The page may be opened from a file, beside which there are no documents.
+  // The page may be opened from a file; the documents are then not beside it.
   byId('docs').hidden = location.pathname !== '/verify';
   document.documentElement.dataset['state'] = 'ready';
 }
@@ -33,11 +33,11 @@ class Page {
     parts: (files, findings, verdict) => this.#parts(files, findings, verdict),
     refuse: (error) => this.#refuse(error),
   });
-  /** The reader of the files that were given most recently. */
+  /** The checker of the latest files. */
   #checker: Checker | null = null;
   /** The export that came in the page's own file. */
   readonly #enclosed: Enclosed | null;
-  /** Whether the input that was taken most recently is the enclosed export. */
+  /** Whether the latest input is the enclosed export. */
   #isEnclosedTaken = false;
 
   constructor(enclosed: Enclosed | null) {
@@ -60,7 +60,7 @@ class Page {
     });
   }
 
-  /** Reads what was given and shows the report; a problem is shown beside the place where the input was given. */
+  /** Reads the given files and shows the report. A problem is shown beside the place where the files were given. */
   async #take(given: Given, isEnclosed = false): Promise<void> {
     this.#isEnclosedTaken = isEnclosed;
     this.#checker?.stop();
@@ -104,7 +104,7 @@ class Page {
   }
 }
 
-/** Lets files be dropped anywhere: a browser would otherwise leave the page and open them. */
+/** Accepts files dropped anywhere on the page. Otherwise, a browser would leave the page and open them. */
 function acceptDrops(onDrop: (transfer: DataTransfer, isKey: boolean) => void): void {
   const { body } = document;
   document.addEventListener('dragover', (event) => {

@@ -1,4 +1,4 @@
-/** The report on a result: who signed it according to the typed key, and what that proves. */
+/** The report about a result: who signed it according to the typed key, and what that proves. */
 import { EXPORT_FILES, type LogKeys } from '@vouchbox/evidence';
 import { canVerifySignatures } from '@vouchbox/verifier';
 import type { Checker } from './check/checker.ts';
@@ -8,10 +8,10 @@ import { type PinnedKeys, pinnedKeysIn } from './intake/pinned-keys.ts';
 import { byId, element } from './view/element.ts';
 import { type ShownVerdict, shownVerdict, verdictTitle, verdictView } from './view/verdict.ts';
 
-/** The most characters of the typed keys: a key has a few hundred bytes, and several have a few thousand. */
+/** The most characters of typed keys. One key has a few hundred bytes; several keys have a few thousand. */
 const keyCharactersMax = 64 * 1024;
 
-/** A result that was read, and who checks it. */
+/** A result that was read, and its checker. */
 interface Taken {
   readonly files: Files;
   readonly checker: Checker;
@@ -32,7 +32,7 @@ export class Report {
   readonly #findings = byId('findings');
   readonly #title = document.title;
   #taken: Taken | null = null;
-  /** The number of the latest examination; an earlier examination that ends later is not shown. */
+  /** The number of the latest examination. If an earlier examination ends later, it is not shown. */
   #turn = 0;
 
   constructor(options: ReportOptions) {
@@ -41,14 +41,14 @@ export class Report {
       const input = target as HTMLInputElement;
       const [file] = input.files ?? [];
       if (file !== undefined) void this.takeKey(file);
-      // An empty value lets the same file be chosen again.
+      // With an empty value, the same file can be chosen again.
       input.value = '';
     });
     const examine = () => void this.#examine().catch(options.refuse);
     for (const id of ['key', 'tenant', 'job']) byId(id).addEventListener('input', examine);
   }
 
-  /** Shows what was taken, and examines it anew with each key. */
+  /** Shows what was taken, and examines it again with each key. */
   async show(taken: Taken): Promise<void> {
     this.#taken = taken;
     await this.#examine();
@@ -80,14 +80,14 @@ export class Report {
     this.foldKeys();
   }
 
-  /** Once there is a verdict, the part for keys is open only until a key is taken. */
+  /** Once there is a verdict, the part for keys stays open only until a key is taken. */
   foldKeys(): void {
     if (this.#taken === null) return;
     byId<HTMLDetailsElement>('key-part').open =
       this.#keyNote.textContent === '' || this.#keyNote.classList.contains('problem');
   }
 
-  /** Makes every check again. A key is also checked without a result, so that a problem of the key shows early. */
+  /** Makes every check again. A key is checked even before there is a result, so that a problem with the key shows early. */
   async #examine(): Promise<void> {
     const own = ++this.#turn;
     const taken = this.#taken;
@@ -98,7 +98,7 @@ export class Report {
     this.#report.setAttribute('aria-busy', 'true');
     if (this.#report.childElementCount === 0) this.#report.append(element('p', { class: 'note' }, 'Checking …'));
     await taken.checker.settled();
-    // While a check runs, only the newest input is kept, for the next check.
+    // While a check runs, only the latest input is kept for the next check.
     if (own !== this.#turn) return;
     const findings = await taken.checker.examine({
       publicKeys: pems,

@@ -1,6 +1,6 @@
-"""An answer of a service is believed only if each member that the contract names is there and has the right type.
+"""Checks a service's answer: it is believed only if each member that the contract names is there with the right type.
 
-The forms are made from the contract. A form that is a text lists the types of a value: `s` text, `n` a number, `i` a
+The forms are made from the contract. A form that is a text lists the types that a value may have: `s` text, `n` a number, `i` a
 whole number, `b` true or false, `z` null, `j` the id of a job. The empty text allows every value. `[form]` is a list.
 `[form, null]` is a form or null. An object has a form for each member: `name?` may be missing, `*` is every member.
 """
@@ -18,7 +18,7 @@ from typing import Any, Final, cast
 from .failures import TransportFailure
 
 _JOB_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
-"""Ids are parts of addresses and of file names, so an id has no character with a meaning there."""
+"""Ids are parts of addresses and file names, so an id may not have a character with a meaning there."""
 
 WHOLE_MAX: Final = 2**53 - 1
 
@@ -47,7 +47,7 @@ def _forms() -> dict[str, dict[str, Any]]:
 
 
 def check_answer(route: str, body: Mapping[str, Any], job_id: str | None = None) -> None:
-    """Raises `TransportFailure` unless the answer of a route has its form and is about the requested job."""
+    """Raises `TransportFailure` unless a route's answer has the route's form and is about the requested job."""
     wrong = wrong_in(body, _forms()["answers"][route], "the whole") or _wrong_event(body)
     if wrong is not None:
         raise TransportFailure("undecodable", f"the answer to {route} does not fit the contract: {wrong}")
@@ -56,13 +56,13 @@ def check_answer(route: str, body: Mapping[str, Any], job_id: str | None = None)
 
 
 def check_about(body: Mapping[str, Any], job_id: str) -> None:
-    """Raises `TransportFailure` if the answer, or a part of it, names another job than this one."""
+    """Raises `TransportFailure` if the answer or a part of it names a different job."""
     if body.get("job_id", job_id) != job_id:
         raise TransportFailure("undecodable", f"the service answers about another job than {job_id}")
 
 
 def check_facts(body: Mapping[str, Any]) -> None:
-    """Raises `TransportFailure` unless the facts on which calls depend have their form. An older service may not state them."""
+    """Raises `TransportFailure` unless the facts that calls depend on have their form. An older service may leave them out."""
     wrong = wrong_in(body, {"features?": ["s"], "per_tenant?": {"waits_max": "i"}}, "the whole")
     if wrong is not None:
         raise TransportFailure("undecodable", f"the capabilities do not fit the contract: {wrong}")
@@ -78,7 +78,7 @@ def _wrong_event(body: Mapping[str, Any]) -> str | None:
 
 
 def wrong_in(value: Any, form: Any, name: str) -> str | None:
-    """The name of the first member that is wrong; None if none is."""
+    """The name of the first wrong member; None if no member is wrong."""
     if isinstance(form, str):
         return None if form == "" or any(_LETTERS[letter](value) for letter in form) else name
     if isinstance(form, list):

@@ -1,4 +1,4 @@
-"""What answers the calls of a job: functions of the caller, or the history of an earlier run."""
+"""What answers a job's tool calls: the caller's functions, or the history of an earlier run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def answering_for(
     replay: Sequence[Event] | None,
     break_off: Callable[[], Flow[None]],
 ) -> ToolRunner | ToolReplay:
-    """`break_off` is called once an error ends the answering, so that the flow that follows the job hears of the error."""
+    """`break_off` is called when an error ends the answering. It tells the flow that follows the job about the error."""
     if replay is not None:
         return ToolReplay(accepted(session), job_id, replay)
     return ToolRunner(accepted(session), job_id, is_replayed, tools or {}, approve, tools_at_once, break_off)
@@ -40,10 +40,10 @@ def answer_tool_calls(
     tools_at_once: int = 16,
     replay: Sequence[Event] | None = None,
 ) -> Flow[None]:
-    """Answers each open call of a submitted job, by functions or from a history, until the job has ended.
+    """Answers each open call of a submitted job until the job has ended. The answers come from functions or from a history.
 
-    The credential must be of the principal that submitted the job, or of one of its `tool_principals`. Calls of other tools
-    stay open. An error that `approve` raises is raised here, and leaves the job and the call as they are.
+    The credential must belong to the principal that submitted the job, or to one of the job's `tool_principals`. Calls of other
+    tools stay open. An error from `approve` is raised here, and the job and the call stay as they are.
     """
     over = Turns()
     yield TakeTurn(over, 1)

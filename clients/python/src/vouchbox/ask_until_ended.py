@@ -15,7 +15,7 @@ from .failures import TransportFailure
 from .session import Session, accepted
 
 WAIT_SECONDS = 50.0
-"""How long one request waits at most: many proxies cut an exchange at 60 seconds."""
+"""The longest that one request waits: many proxies cut an exchange off at 60 seconds."""
 
 Found = TypeVar("Found")
 
@@ -27,9 +27,9 @@ def ask_until_ended(
     has_ended: Callable[[Found], bool],
     timeout_seconds: float | None,
 ) -> Flow[Found]:
-    """Asks again and again, each time with the seconds that the service may wait. Without time, it asks once.
+    """Asks again and again, and each time says how long the service may wait. If no time is left, it asks once.
 
-    Raises `TransportFailure` with the reason `timeout`, about `id_`, once `timeout_seconds` are over.
+    Once `timeout_seconds` are over, raises `TransportFailure` about `id_` with the reason `timeout`.
     """
     end = math.inf if timeout_seconds is None else time.monotonic() + timeout_seconds
     if timeout_seconds is None or timeout_seconds > 0:
@@ -46,5 +46,5 @@ def ask_until_ended(
         if not left > 0:
             raise TransportFailure("timeout", f"{id_} has not ended after {timeout_seconds} s")
         expired += 1
-        # A random pause after an expired wait keeps many clients from asking in step.
+        # After an expired wait, a random pause keeps many clients from asking at the same moment.
         yield Pause(min(left, delay_seconds(session.retry, expired)))

@@ -41,7 +41,7 @@ _putting_right: set[asyncio.Task[Any]] = set()
 
 
 class _Driver(Generic[C]):
-    """Carries out the effects of flows about C."""
+    """Carries out the effects of flows that work on a C."""
 
     def __init__(self, context: C, session: Session, http: httpx.AsyncClient) -> None:
         self._context = context
@@ -60,7 +60,7 @@ class _Driver(Generic[C]):
                 return await self._put_right(flow, failure)
 
     async def _put_right(self, flow: Flow[T], failure: BaseException) -> T:
-        """Lets a cancelled flow end in a task of its own, which a second cancellation does not reach."""
+        """Lets a cancelled flow end in a task of its own, where a second cancellation cannot reach it."""
         task = asyncio.create_task(self._drive(flow, failure))
         _putting_right.add(task)
         task.add_done_callback(_putting_right.discard)
@@ -84,7 +84,7 @@ class _Driver(Generic[C]):
             stream.close()
 
     async def _attempt(self, effect: Effect) -> tuple[object, BaseException | None]:
-        """The reply to an effect, or the error. A cancellation is an error too: the flow may have a job to cancel.
+        """The reply to an effect, or the error. A cancellation also counts as an error: the flow may have a job to cancel.
         """
         try:
             return await self._carry_out(effect), None
@@ -94,8 +94,8 @@ class _Driver(Generic[C]):
     async def _carry_out(self, effect: Effect) -> object:
         match effect:
             case Send(request):
-                # httpx's network library (anyio 3.6) may leave the task that connects marked as cancelled. So the
-                # exchange has its own task: in the caller's, `asyncio.timeout` would miss its own cancellation.
+                # httpx's network library (anyio 3.6) may leave the task that connects marked as cancelled. In the caller's task,
+                # `asyncio.timeout` would then miss its own cancellation, so the exchange has its own task.
                 return await asyncio.create_task(self._exchange(request))
             case Pause(seconds):
                 return await asyncio.sleep(seconds)
@@ -127,7 +127,7 @@ class _Driver(Generic[C]):
 
 
 async def _invoked(effect: Invoke) -> object:
-    """What the function returns. A function may take its time, so it is called in a thread unless it is a coroutine."""
+    """What the function returns. A function may take long, so it is called in a thread unless it is a coroutine."""
     try:
         if inspect.iscoroutinefunction(effect.function):
             return await cast("Awaitable[object]", effect.called())
@@ -141,7 +141,7 @@ async def _invoked(effect: Invoke) -> object:
 
 
 async def _in_thread(function: Callable[[], object]) -> object:
-    """Calls a function in a thread. A function that hangs does not delay the end of the loop or the process."""
+    """Calls a function in a thread. A function that hangs delays neither the end of the loop nor the end of the process."""
     loop = asyncio.get_running_loop()
     reply: asyncio.Future[tuple[object, BaseException | None]] = loop.create_future()
 
@@ -154,7 +154,7 @@ async def _in_thread(function: Callable[[], object]) -> object:
             settled = (function(), None)
         except BaseException as raised:
             settled = (None, raised)
-        with contextlib.suppress(RuntimeError):  # The loop was closed meanwhile.
+        with contextlib.suppress(RuntimeError):  # The loop has been closed.
             loop.call_soon_threadsafe(settle, *settled)
 
     threading.Thread(target=work, daemon=True).start()
@@ -183,7 +183,7 @@ async def _take(turns: Turns, most: int) -> None:
 def _awaiting(
     flow: Callable[Concatenate[C, P], Flow[T]],
 ) -> Callable[Concatenate[_Driver[C], P], Coroutine[Any, Any, T]]:
-    """The method that drives a flow to its end."""
+    """A method that drives a flow to its end."""
 
     @functools.wraps(flow)
     async def method(self: _Driver[C], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -195,7 +195,7 @@ def _awaiting(
 def _iterating(
     stream: Callable[Concatenate[C, P], Stream[T]],
 ) -> Callable[Concatenate[_Driver[C], P], AsyncIterator[T]]:
-    """The method that iterates over the values that a flow hands out."""
+    """A method that iterates over the values that a flow hands out."""
 
     @functools.wraps(stream)
     def method(self: _Driver[C], /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
@@ -205,10 +205,10 @@ def _iterating(
 
 
 class AsyncClient(_Driver[Session]):
-    """A client of one service with one credential. Close it, or use it in an `async with`.
+    """A client for one service with one credential. Close it, or use it in an `async with`.
 
-    `base_url` is the service's address, such as `http://127.0.0.1:8080`; a path in it is kept. `http` is an httpx client of
-    your own, for proxies and certificates; it is not closed here.
+    `base_url` is the service's address, such as `http://127.0.0.1:8080`; a path in it is kept. `http` is your own httpx client,
+    for proxies and certificates; it is not closed here.
     """
 
     def __init__(
@@ -271,9 +271,9 @@ class AsyncClient(_Driver[Session]):
         return AsyncWorkspace(WorkspaceState(self._session), self._session, self._http)
 
     async def session(self, name: str | None = None, *, language: str | None = None) -> AsyncProgramSession:
-        """The session of this name as it stands, or a new session. Each of its programs begins with the variables and files
-        that the previous program left. Without a name, the session gets a new name. `language` is that of all steps: by
-        default the existing session's, or `python`."""
+        """The existing session with this name, or a new session. Each of its programs begins with the variables and files that
+        the previous program left. If no name is given, a new name is chosen. All steps have the `language`: by default that of
+        the existing session, otherwise `python`."""
         state = await self._drive(_sessions.open_session(self._session, name, language))
         return AsyncProgramSession(state, self._session, self._http)
 
@@ -300,17 +300,17 @@ class AsyncWorkspace(_Driver[WorkspaceState], WorkspaceFiles):
 
 
 class AsyncProgramSession(_Driver[SessionState]):
-    """A session as it stands. Open one with `AsyncClient.session`."""
+    """A session. Open one with `AsyncClient.session`."""
 
     run = _awaiting(_sessions.run_step)
     remove = _awaiting(_sessions.remove)
 
     @property
     def name(self) -> str:
-        """The session's name, by which it is opened again."""
+        """The session's name. It opens the session again later."""
         return self._context.name
 
     @property
     def last_job(self) -> str | None:
-        """The last step, with whose state the next step begins; None before the first step."""
+        """The last step. The next step begins with its state. None before the first step."""
         return self._context.last_job

@@ -1,4 +1,4 @@
-"""When to try again: bounded exponential backoff with full jitter, and never sooner than the service asks."""
+"""Decides when to try again: bounded exponential backoff with full jitter, and never sooner than the service asks."""
 
 from __future__ import annotations
 
@@ -15,23 +15,22 @@ class Retry:
     """How often and how soon a request is repeated."""
 
     attempts_max: int = 5
-    """All tries, including the first. 1 never repeats."""
+    """The number of tries, including the first. With 1, nothing is repeated."""
     base_seconds: float = 0.2
-    """The upper bound of the first delay. The bound doubles for each further delay."""
+    """The upper bound of the first delay. The bound doubles with each further delay."""
     cap_seconds: float = 10.0
     retry_after_seconds_max: int = 60
     """A `Retry-After` beyond this ends the tries: the caller gets the refusal at once."""
     patience_seconds: float = 600.0
-    """The longest total of one request's pauses while the service says when to come back, because the budget is spent
-    or the service is full. Such pauses do not count as tries, because nothing failed. For work that the service has
-    accepted, this is also the longest loss of the service."""
+    """How long all pauses of one request may take together while the service says when to come back, because the budget is spent
+    or the service is full. Such pauses do not count as tries, because nothing failed. For work that the service has accepted,
+    this is also how long the service may be lost."""
     bears_loss: bool = False
-    """Whether every request bears a lost service for `patience_seconds`. By default, only waits for accepted work do
-    so, because the service continues this work after a restart. With True, other requests report a wrong address
-    late."""
+    """Whether every request bears a lost service for `patience_seconds`. By default, only waits for accepted work do so, because
+    the service continues such work after a restart. With True, other requests take that long to report a wrong address."""
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a number below 0 and for NaN, because tries could then have no end."""
+        """Raises ValueError for a number below 0 and for NaN, because tries might then never end."""
         for name in ("attempts_max", "base_seconds", "cap_seconds", "retry_after_seconds_max", "patience_seconds"):
             value = getattr(self, name)
             if not value >= 0:
@@ -46,7 +45,7 @@ def _asked_seconds(failure: VouchboxError | None) -> int:
 def delay_seconds(retry: Retry, tries: int, failure: VouchboxError | None = None) -> float:
     """Seconds until the next try, after `tries` tries have failed.
 
-    Callers that were refused together must not return together: after the time that the service named, they spread out.
+    Callers that were refused together must not return together, so they spread out after the time that the service named.
     """
     asked = _asked_seconds(failure)
     ceiling = min(retry.cap_seconds, retry.base_seconds * 2 ** min(tries - 1, 32))
@@ -54,7 +53,7 @@ def delay_seconds(retry: Retry, tries: int, failure: VouchboxError | None = None
 
 
 def is_worth_retrying(retry: Retry, failure: VouchboxError) -> bool:
-    """Whether a repeated request may succeed. False for 404 and 409: callers themselves wait for facts about a job."""
+    """Whether a repeated request may succeed. False for 404 and 409: waiting for a job's state is up to the caller."""
     if _asked_seconds(failure) > retry.retry_after_seconds_max:
         return False
     if isinstance(failure, ServiceFailure):
@@ -67,7 +66,7 @@ def is_worth_retrying(retry: Retry, failure: VouchboxError) -> bool:
 
 
 def is_put_off(failure: ServiceFailure | TransportFailure) -> bool:
-    """Whether the service, or a proxy before it, said when there will be room. This is not a failure, but a wait."""
+    """Whether the service or a proxy in front of it said when there will be room. That is a wait, not a failure."""
     return failure.retry_after_seconds is not None and failure.status in (429, 503)
 
 
@@ -78,6 +77,6 @@ def is_away(error: BaseException) -> bool:
 
 
 def may_have_arrived(failure: ServiceFailure | TransportFailure) -> bool:
-    """Whether a request may have arrived, although it failed. It did not if the service refused it, or if nothing connected."""
+    """Whether a failed request may have arrived. It did not if the service refused it or no connection was made."""
     is_unconnected = isinstance(failure.__cause__, httpx.ConnectError | httpx.ConnectTimeout)
     return isinstance(failure, TransportFailure) and not is_unconnected

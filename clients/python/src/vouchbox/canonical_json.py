@@ -12,8 +12,7 @@ from typing import cast
 def canonical_json(value: object) -> bytes:
     """The RFC 8785 bytes of a JSON value.
 
-    Raises ValueError for what has no such form: lone surrogates, NaN, infinities, names that are not strings, values of
-    other types.
+    Raises ValueError for values without such a form: lone surrogates, NaN, infinities, names that are not strings, other types.
     """
     return _text(value).encode()
 
@@ -62,7 +61,7 @@ def _number(value: int | float) -> str:
 
 
 def _digits(number: float) -> str:
-    """ECMAScript's Number::toString of a positive number: the shortest digits, which Python's repr has too."""
+    """ECMAScript's Number::toString for a positive number. It has the shortest digits, and so does Python's repr."""
     mantissa, _, exponent = repr(number).partition("e")
     whole, _, fraction = mantissa.partition(".")
     digits = (whole + fraction).lstrip("0")

@@ -1,4 +1,4 @@
-"""The hash chain of a job's history, recomputed as by an auditor who trusts no stored digest.
+"""Recomputes the hash chain of a job's history, as an auditor does who trusts no stored digest.
 
 An event's digest is SHA-256 over `svc.event.v1`, a line feed, and the canonical JSON of its `data`, `job_id`, `kind`,
 `prev_hash`, `seq` and `timestamp`. The first event follows 64 zeros.
@@ -34,14 +34,14 @@ _FAULTS: dict[ChainFault, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A history of which every link was recomputed."""
+    """A history after every link was recomputed."""
 
     head: str
     """The digest of the last event."""
     count: int
     """Events whose digests were recomputed."""
     unverifiable: int
-    """Earlier events of the first version, which have no digests and prove nothing."""
+    """Earlier events from the first version. They have no digests and prove nothing."""
 
 
 def event_hash(event: Mapping[str, Any]) -> str:
@@ -58,8 +58,8 @@ def verify_chain(
 ) -> Chain:
     """Recomputes every link of a complete history, in the order in which it was served.
 
-    `job_id`, `head` and `count` are facts from elsewhere, such as from a receipt. Without `count` and `head`, a missing end
-    of the history is not noticed. Raises `EvidenceFailure` with the first wrong event; its `check` is a `ChainFault`.
+    `job_id`, `head` and `count` are facts from elsewhere, for example from a receipt. Without `count` and `head`, nobody notices
+    that the end of the history is missing. Raises `EvidenceFailure` with the first wrong event; its `check` is a `ChainFault`.
     """
     at = GENESIS_HASH
     hashed = seq = 0

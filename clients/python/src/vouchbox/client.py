@@ -39,7 +39,7 @@ P = ParamSpec("P")
 
 
 class _Driver(Generic[C]):
-    """Carries out the effects of flows about C."""
+    """Carries out the effects of flows that work on a C."""
 
     def __init__(self, context: C, session: Session, http: httpx.Client) -> None:
         self._context = context
@@ -74,7 +74,7 @@ class _Driver(Generic[C]):
             stream.close()
 
     def _attempt(self, effect: Effect) -> tuple[object, BaseException | None]:
-        """The reply to an effect, or the error. Ctrl-C is an error too: the flow may have a job to cancel.
+        """The reply to an effect, or the error. Ctrl-C also counts as an error: the flow may have a job to cancel.
         """
         try:
             return self._carry_out(effect), None
@@ -94,7 +94,7 @@ class _Driver(Generic[C]):
             case Invoke():
                 return _invoked(effect)
             case Begin(flow):
-                # No thread can be ended from outside. One that hangs must not keep the process alive.
+                # A thread cannot be ended from outside, and one that hangs must not keep the process alive.
                 threading.Thread(target=self._drive, args=(flow,), daemon=True).start()
                 return _Left()
 
@@ -112,7 +112,7 @@ class _Driver(Generic[C]):
 
 
 class _Left:
-    """A thread that nothing cancels."""
+    """A thread that cannot be cancelled."""
 
     def cancel(self) -> None: ...
 
@@ -139,7 +139,7 @@ def _invoked(effect: Invoke) -> object:
 
 
 def _returned(effect: Invoke) -> object:
-    """The result of the function. If the result must be awaited, it gets an event loop of its own."""
+    """The function's result. A result that must be awaited gets an event loop of its own."""
 
     async def awaited() -> object:
         return await cast("Awaitable[object]", returned)
@@ -163,7 +163,7 @@ def _take(turns: Turns, most: int) -> None:
 
 
 def _blocking(flow: Callable[Concatenate[C, P], Flow[T]]) -> Callable[Concatenate[_Driver[C], P], T]:
-    """The method that drives a flow to its end."""
+    """A method that drives a flow to its end."""
 
     @functools.wraps(flow)
     def method(self: _Driver[C], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -173,7 +173,7 @@ def _blocking(flow: Callable[Concatenate[C, P], Flow[T]]) -> Callable[Concatenat
 
 
 def _iterating(stream: Callable[Concatenate[C, P], Stream[T]]) -> Callable[Concatenate[_Driver[C], P], Iterator[T]]:
-    """The method that iterates over the values that a flow hands out."""
+    """A method that iterates over the values that a flow hands out."""
 
     @functools.wraps(stream)
     def method(self: _Driver[C], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
@@ -183,10 +183,10 @@ def _iterating(stream: Callable[Concatenate[C, P], Stream[T]]) -> Callable[Conca
 
 
 class Client(_Driver[Session]):
-    """A client of one service with one credential. Close it, or use it in a `with`.
+    """A client for one service with one credential. Close it, or use it in a `with`.
 
-    `base_url` is the service's address, such as `http://127.0.0.1:8080`; a path in it is kept. `http` is an httpx client of
-    your own, for proxies and certificates; it is not closed here.
+    `base_url` is the service's address, such as `http://127.0.0.1:8080`; a path in it is kept. `http` is your own httpx client,
+    for proxies and certificates; it is not closed here.
     """
 
     def __init__(
@@ -249,9 +249,9 @@ class Client(_Driver[Session]):
         return Workspace(WorkspaceState(self._session), self._session, self._http)
 
     def session(self, name: str | None = None, *, language: str | None = None) -> ProgramSession:
-        """The session of this name as it stands, or a new session. Each of its programs begins with the variables and files
-        that the previous program left. Without a name, the session gets a new name. `language` is that of all steps: by
-        default the existing session's, or `python`."""
+        """The existing session with this name, or a new session. Each of its programs begins with the variables and files that
+        the previous program left. If no name is given, a new name is chosen. All steps have the `language`: by default that of
+        the existing session, otherwise `python`."""
         return ProgramSession(self._drive(_sessions.open_session(self._session, name, language)), self._session, self._http)
 
     def close(self) -> None:
@@ -277,17 +277,17 @@ class Workspace(_Driver[WorkspaceState], WorkspaceFiles):
 
 
 class ProgramSession(_Driver[SessionState]):
-    """A session as it stands. Open one with `Client.session`."""
+    """A session. Open one with `Client.session`."""
 
     run = _blocking(_sessions.run_step)
     remove = _blocking(_sessions.remove)
 
     @property
     def name(self) -> str:
-        """The session's name, by which it is opened again."""
+        """The session's name. It opens the session again later."""
         return self._context.name
 
     @property
     def last_job(self) -> str | None:
-        """The last step, with whose state the next step begins; None before the first step."""
+        """The last step. The next step begins with its state. None before the first step."""
         return self._context.last_job

@@ -1,4 +1,4 @@
-"""What the end of a compiler says about the program, if both ran in one job."""
+"""What a compiler's end says about the program, if both ran in one job."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ _ABOUT_PROGRAM = re.compile(
     r"^[^\s:]+:\d+(:\d+)?: (fatal )?error: |undefined reference to|multiple definition of|relocation truncated to fit",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Errors in the program, as compilers write them: with a line or a symbol of the program."""
+"""Errors in the program, as compilers report them: with a line or a symbol of the program."""
 
 _ABOUT_LIMIT = re.compile(
     r"no space left on device|cannot allocate memory|file too large|resource temporarily unavailable|out of memory"
     r"|out of resources|signal terminated program|terminated with signal",
     re.IGNORECASE,
 )
-"""Messages of a compiler that a limit stopped or hindered. They count even if the compiler also names a line."""
+"""Messages from a compiler that a limit stopped or hindered. They count even if the compiler also names a line."""
 
 
 def compiler_problem(terminal_reason: str | None, violations: Sequence[Violation], stderr: str) -> str | None:
-    """The reason, if the end of a test says nothing about the program because the compiler reached a limit; otherwise None.
+    """Why the end of a test says nothing about the program: the compiler reached a limit. None if it reached none.
 
-    A violation names the limit that the compiler reached, if the kernel counts this limit. Only the compiler's messages show the
-    other limits.
+    If the kernel counts the limit, a violation names it. All other limits are known only from the compiler's messages.
     """
     met = [v["message"] for v in violations if v.get("phase") == "compile" and v["type"] != "compile"]
     if met:

@@ -1,4 +1,4 @@
-"""The bodies of the contract, as the service sends them. Names and meanings are those of its OpenAPI document.
+"""The bodies of the contract, as the service sends them. The OpenAPI document defines their names and meanings.
 
 The service may add members and values at any time. What is not named here is still in the dictionaries.
 """
@@ -25,7 +25,7 @@ class InputFile(TypedDict):
 
 
 class UploadedFile(TypedDict):
-    """A file for the program that was uploaded before. `blob` is `sha256:` and its digest."""
+    """An uploaded file for the program. `blob` is `sha256:` and the file's digest."""
 
     path: str
     blob: str
@@ -39,14 +39,14 @@ class OutputName(TypedDict):
 
 
 OutputFile = TypedDict("OutputFile", {"path": str, "from": OutputName, "blob": NotRequired[str]})
-"""A file for the program that is an output of another job, which has ended. `blob`, if given, must be its digest."""
+"""A file for the program that is an output of a job that has ended. If `blob` is given, it must be the file's digest."""
 
 OutputContent = TypedDict("OutputContent", {"from": OutputName})
 """Stands for an output of another job: `{"from": {"job_id": …, "path": "output/…"}}`."""
 
 
 class Envelope(TypedDict):
-    """A DSSE envelope, whose payload is base64."""
+    """A DSSE envelope. Its payload is base64."""
 
     payload: str
     payloadType: str
@@ -69,7 +69,7 @@ class PendingStatements(TypedDict):
 
 
 class StoredBlob(TypedDict):
-    """An uploaded file. Submissions may name it until `expires_at`, and each submission that names it extends this time."""
+    """An uploaded file. Submissions may name it until `expires_at`. Each submission that names it extends this time."""
 
     blob: str
     size_bytes: int
@@ -98,7 +98,7 @@ class Requirements(TypedDict, total=False):
 
 
 class LargeOutputs(TypedDict, total=False):
-    """Files, and a path for all of standard output, that come back by their digests."""
+    """Outputs that come back by digest: files, and a path for all of standard output."""
 
     paths: list[str]
     stdout: str | None
@@ -106,13 +106,13 @@ class LargeOutputs(TypedDict, total=False):
 
 
 class Build(TypedDict, total=False):
-    """Only compiles the program. Its product comes back as the large output `output/product`."""
+    """Compiles the program without running it. The product comes back as the large output `output/product`."""
 
     options: list[str]
 
 
 class Product(TypedDict):
-    """Starts the product of a build of the same code."""
+    """Starts the product that a build made from the same code."""
 
     job_id: str
 
@@ -144,7 +144,7 @@ class ToolDescription(TypedDict):
 
 
 class ToolLimitsInput(TypedDict, total=False):
-    """Bounds of a program's calls of tools, which the service clamps."""
+    """Bounds on a program's tool calls. The service clamps them."""
 
     calls: float
     call_bytes: float
@@ -152,7 +152,7 @@ class ToolLimitsInput(TypedDict, total=False):
 
 
 class OpenToolCall(TypedDict):
-    """A call that nobody has answered. `seq` is the number of its event, by which it is answered."""
+    """A call that nobody has answered yet. `seq` is the number of its event; answers name the call by it."""
 
     seq: int
     timestamp: str
@@ -168,7 +168,7 @@ class ToolCalls(TypedDict):
 
 
 class ToolAnswerTaken(TypedDict):
-    """`seq` is the number of the event of the answer, and `replayed` whether the same answer was taken before."""
+    """`seq` is the number of the answer's event. `replayed` says whether the same answer had been accepted before."""
 
     call_seq: int
     seq: int
@@ -176,14 +176,14 @@ class ToolAnswerTaken(TypedDict):
 
 
 class SessionStep(TypedDict):
-    """What makes a job a step of a session: `after` is the last step, or None for the first."""
+    """Makes a job a step of a session. `after` is the last step, or None for the first step."""
 
     name: str
     after: str | None
 
 
 class Session(TypedDict):
-    """A session as it stands. `last_job_id` has the state that the next step begins with."""
+    """A session's present state. The next step begins with the state that the job `last_job_id` left."""
 
     name: str
     language: str
@@ -194,7 +194,7 @@ class Session(TypedDict):
 
 
 class Libraries(TypedDict):
-    """Libraries of a job's own: an archive that was uploaded."""
+    """A job's own libraries: an uploaded archive."""
 
     blob: str
 
@@ -216,7 +216,7 @@ class JobSubmission(Interactor):
 
 
 class Interaction(TypedDict):
-    """The other job of a pair whose programs talk to each other, and which of the two this one is."""
+    """The other job of a pair whose programs talk to each other, and this job's role in the pair."""
 
     peer: str
     role: Literal["program", "interactor"]
@@ -228,17 +228,17 @@ class FloatTolerance(TypedDict, total=False):
 
 
 class Floats(TypedDict):
-    """Numbers may differ by either tolerance, and all else is compared as words."""
+    """Numbers may differ by either tolerance, and everything else is compared as words."""
 
     floats: FloatTolerance
 
 
 Comparing: TypeAlias = Literal["lines", "words", "exact"] | Floats
-"""How an output is compared with what is expected."""
+"""How an output is compared with the expected output."""
 
 
 class GradingGroup(TypedDict):
-    """Tests whose points count together: their sum, or the smallest fraction that one test won."""
+    """Tests whose points count together: as their sum, or by the smallest fraction that one of them won."""
 
     name: str
     score: NotRequired[Literal["sum", "minimum"]]
@@ -248,7 +248,7 @@ class GradingGroup(TypedDict):
 
 
 class Violation(TypedDict):
-    """One limit that a program broke, or one of its acts that was refused."""
+    """A limit that a program broke, or an action of the program that was refused."""
 
     type: str
     message: str
@@ -362,7 +362,7 @@ Event: TypeAlias = (
     | ToolResultEvent
     | FinishedEvent
 )
-"""One event of a job's history; `kind` says which. An event of a kind that is not listed here comes unchanged, too."""
+"""One event of a job's history. `kind` says which. An event of a kind that is not listed here also arrives unchanged."""
 
 
 class ReplayPage(TypedDict):
@@ -371,7 +371,7 @@ class ReplayPage(TypedDict):
 
 
 class EndingPage(ReplayPage):
-    """A page of events. The last page also has the result and the receipt of the job, if they were requested."""
+    """A page of events. If requested, the last page also has the job's result and receipt."""
 
     result: NotRequired[dict[str, Any]]
     receipt: NotRequired[dict[str, Any]]
@@ -399,7 +399,7 @@ class EffectiveSpec(TypedDict):
 
 
 class JobDetail(TypedDict):
-    """A job in full. Members about its execution are None where nothing observed them."""
+    """A job in full. A member about the execution is None if nothing observed it."""
 
     job_id: str
     tenant: str
@@ -452,7 +452,7 @@ class JobListItem(TypedDict):
 
 
 class Capabilities(TypedDict):
-    """What a service can run. `features` names what it can do beyond the first version."""
+    """What a service can run. `features` names what the service can do beyond the first version."""
 
     version: str
     languages: list[str]
@@ -489,13 +489,13 @@ class NewLink(Link):
 
 
 class CreatedLink(NewLink):
-    """A new link: `address` leads to a page that shows the result, and has the secret behind its `#`."""
+    """A new link. `address` leads to a page that shows the result. The secret is in the address after the `#`."""
 
     address: str
 
 
 class PublicKey(TypedDict):
-    """The key that the service signs with at present. It is not a trust anchor: pin a key that came another way.
+    """The service's present signing key. It is not a trust anchor: pin a key that you got in another way.
     """
 
     public_key_pem: str

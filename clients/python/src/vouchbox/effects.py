@@ -1,8 +1,8 @@
-"""What a flow asks of the code that drives it.
+"""What a flow asks from the code that drives it.
 
-Everything that the client does is written once, as generators that do no input or output. They yield effects: a request
-to send, a pause, a turn to wait for, a callback to call, a value to hand out. `client.py` carries effects out by
-waiting, and `async_client.py` by awaiting. Both send back the results.
+Everything that the client does is written once, as generators that do no input or output. They yield effects: a request to send,
+a pause, a turn to wait for, a callback to call, a value to hand out. `client.py` waits for each effect, and `async_client.py`
+awaits it. Both send the result back to the flow.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from .turns import Turns
 
 T = TypeVar("T")
 Raised: TypeAlias = Exception | SystemExit
-"""Errors that a function of the caller's raises itself, unlike an interruption or a cancellation."""
+"""Errors that a caller's function itself raises, unlike an interruption or a cancellation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One HTTP request. `path` is absolute and has its query."""
+    """One HTTP request. `path` is absolute and includes the query."""
 
     method: str
     path: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     body: bytes | None = None
     wait_seconds: float = 0.0
-    """Seconds that the service was asked to wait. The answer may take that much longer."""
+    """How long the service was asked to wait. The answer may take that much longer."""
     within_seconds: float = math.inf
-    """The exchange fails if it makes no progress for so many seconds, even if the client would wait longer. It also
-    fails if a part of the body comes more than so many seconds after the exchange began."""
+    """The exchange fails if it makes no progress for this many seconds, even if the client would wait longer. It also fails if a
+    part of the body comes more than this many seconds after the exchange began."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One whole answer. Names of headers are in lower case."""
+    """One whole answer. Header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -45,7 +45,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Send a request. The reply is its `Answer`; without a whole answer a `TransportFailure` is raised in the flow."""
+    """Send a request. The reply is its `Answer`. If no whole answer comes, a `TransportFailure` is raised in the flow."""
 
     request: Request
 
@@ -59,7 +59,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class TakeTurn:
-    """Wait until fewer than `most` turns are taken, and take a turn. The flow later passes the turn on."""
+    """Wait until fewer than `most` turns are taken, then take a turn. The flow later passes the turn on."""
 
     turns: Turns
     most: int
@@ -67,7 +67,7 @@ class TakeTurn:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Call a function of the caller's. The reply is what it returns; what it raises is raised in the flow."""
+    """Call one of the caller's functions. The reply is what it returns. What it raises is raised in the flow."""
 
     function: Callable[[Any], object]
     about: object
@@ -75,9 +75,9 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Invoke:
-    """Call a function of the caller's that may take its time: with arguments by name, or with one argument that is no object.
+    """Call one of the caller's functions that may take long, with arguments by name or with one argument that is no object.
 
-    The reply is what it returns. What it raises is raised in the flow, and TimeoutError once so many seconds are over.
+    The reply is what it returns. What it raises is raised in the flow. So is TimeoutError once this many seconds are over.
     """
 
     function: Callable[..., object]
@@ -99,7 +99,7 @@ class Invoke:
 
 
 class Running(Protocol):
-    """A flow that was begun."""
+    """A flow that has begun."""
 
     def cancel(self) -> object:
         """Ends the flow where it waits, if it can be ended there."""
@@ -108,7 +108,7 @@ class Running(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """Begin another flow, which runs beside this flow and must raise nothing. The reply is `Running`."""
+    """Begin another flow. It runs beside this flow and must not raise anything. The reply is `Running`."""
 
     flow: Flow[None]
 
@@ -124,19 +124,19 @@ Effect: TypeAlias = Send | Pause | TakeTurn | Call | Invoke | Begin
 Flow: TypeAlias = Generator[Effect, object, T]
 """A flow that returns a T."""
 Stream: TypeAlias = Generator[Effect | Emit[T], object, None]
-"""A flow that hands out many T."""
+"""A flow that hands out values of type T."""
 
 
 def send(request: Request) -> Flow[Answer]:
-    """Sends a request once, and returns its whole answer whatever its status."""
+    """Sends a request once and returns its whole answer, whatever the status is."""
     answer = yield Send(request)
     assert isinstance(answer, Answer), "a driver answers Send with an Answer"
     return answer
 
 
 def advance(flow: Generator[T, object, object], reply: object, failure: BaseException | None) -> T:
-    """Gives a flow the reply to its last effect, or the error, and returns its next effect.
+    """Gives a flow the reply to its last effect, or the error. Returns the flow's next effect.
 
-    Raises StopIteration with what the flow returns, and whatever the flow raises.
+    When the flow returns, raises StopIteration with its value. Whatever the flow raises is raised here too.
     """
     return flow.send(reply) if failure is None else flow.throw(failure)

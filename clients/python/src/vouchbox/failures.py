@@ -39,7 +39,7 @@ class ServiceFailure(VouchboxError):
         self.request_id = request_id
         """The id by which an operator finds the request."""
         self.retry_after_seconds = retry_after_seconds
-        """Seconds of `Retry-After`; None if the service named none."""
+        """The seconds in `Retry-After`; None if the service gave none."""
         self.job_id: str | None = None
         """The job that was accepted before a run failed; None without such a job, and for other calls."""
         self.grading_id: str | None = None
@@ -296,7 +296,7 @@ class TransportFailure(VouchboxError):
         self.status = status
         """The HTTP status, if there was one."""
         self.retry_after_seconds = retry_after_seconds
-        """Seconds of `Retry-After`, if there were any: proxies send it too."""
+        """The seconds in `Retry-After`, if there were any: proxies send it too."""
         self.job_id: str | None = None
         """The job that was accepted before a run failed; None without such a job, and for other calls."""
         self.grading_id: str | None = None
@@ -317,7 +317,7 @@ class EvidenceFailure(VouchboxError):
         """Which check failed: a fault of the chain, `receipt`, `finished`, `output`, `artifacts`, `workspace`,
         `promise`, or, for a run that replays a transcript, `transcript`."""
         self.seq = seq
-        """The first event that is wrong, if an event is."""
+        """The first wrong event, if there is one."""
         self.job_id: str | None = None
         """The job that was accepted before a run failed; None without such a job, and for other calls."""
         self.promise: JobPromise | None = None

@@ -1,7 +1,7 @@
-"""Following a job: every event once and in order, until `finished`, by paging through what is stored.
+"""Follows a job: pages through the stored events and gives each once and in order, until `finished`.
 
-If the service can hold a request until there is an event, it does. Otherwise, the pauses between empty pages grow. After a
-lost connection, a page is read again, so no event is lost or repeated.
+The service holds a request until there is an event, if it can do that. Otherwise, the pauses between empty pages grow. After a
+lost connection, the page is read again, so no event is lost or repeated.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Follower:
     after: int = 0
     has_finished: bool = False
     tells_end: bool = False
-    """Whether to request the result and the receipt with the last page, if the service can send them."""
+    """Whether to request the result and the receipt with the last page. They come only if the service can send them."""
     ended: EndingPage | None = None
     """The last page, once it came."""
 
@@ -49,7 +49,7 @@ class Follower:
         return ()
 
     def _page(self, wait_seconds: float) -> Flow[Sequence[Event]]:
-        """One page. The cursor moves on only once the whole page was decoded."""
+        """Reads one page. The cursor moves on only after the whole page was decoded."""
         tells_end = self.tells_end and (yield from supports(self.session, "replay_include"))
         page = yield from replay(
             accepted(self.session),
@@ -70,9 +70,9 @@ class Follower:
 
 
 def follow(session: Session, job_id: str, *, after: int = 0) -> Stream[Event]:
-    """Every event of a job after `after`, each once and in order, as it is recorded. Ends after `finished`.
+    """Every event of a job after `after`, once and in order, as it is recorded. Ends after `finished`.
 
-    Ending the iteration earlier leaves the job alone.
+    Ending the iteration earlier does not affect the job.
     """
     follower = Follower(session, job_id, after)
     while events := (yield from follower.next_events()):

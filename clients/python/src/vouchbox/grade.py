@@ -1,6 +1,6 @@
-"""Grading a program against tests that it does not see, in one request.
+"""Grades a program, in one request, against tests that it does not see.
 
-The service makes a job for each test, in a cell of its own, and a last job that judges. The output of the judge job is the
+The service makes one job for each test, each in a cell of its own, and a last job that judges. The judge job's output is the
 verdict, signed like any result. docs/GRADING.md says what a verdict shows.
 """
 
@@ -29,7 +29,7 @@ from .verdict import VERDICT_SCHEMA, GradingJobs, verdict_of
 VERDICT_FILE = "output/verdict.json"
 
 ENDS = frozenset(("exited", "signaled", "wall_limit", "cpu_limit", "memory_limit", "compile_failed"))
-"""The reasons for which a program itself can end. With any other reason it did not run, or something else ended it."""
+"""The reasons for which a program ends by itself or by its limits. With any other, it did not run or something else ended it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,15 +37,15 @@ class GradeResult:
     """The result of a grading."""
 
     verdict: Mapping[str, Any]
-    """The verdict: `accepted`, `points`, `points_max`, `groups`, and `tests` with the verdict and the usage of each test."""
+    """The verdict: `accepted`, `points`, `points_max`, `groups`, and `tests` with each test's verdict and usage."""
     data: bytes = field(repr=False)
-    """The exact bytes of the verdict: an output file of the job that judged."""
+    """The exact bytes of the verdict, which is an output file of the job that judged."""
     grading_id: str
     job_id: str
-    """The job that judged. Its attestation is the signature of the verdict."""
+    """The job that judged. The signature of the verdict is this job's attestation."""
     receipt_sha256: str
     not_run: Mapping[str, str]
-    """Why tests are `not_run` or `compile_limit`, by their names. The verdict does not have these reasons."""
+    """Why tests are `not_run` or `compile_limit`, keyed by test name. The verdict does not have these reasons."""
     jobs: tuple[str, ...]
     """Every other job of the grading, in the order in which they ended."""
 
@@ -69,14 +69,14 @@ def grade(
 ) -> Flow[GradeResult]:
     """Grades a program and returns the verdict. A program that fails its tests is a verdict, not an error.
 
-    `checker` judges the output of each test, and `validators` its input. An `interactor` talks to the program, and judges in
-    place of a checker; by default it is the interactor of `program`. Without `groups`, the points of all tests are added up, and
-    `stop` says whether the first test that wins nothing ends the grading.
+    `checker` judges the output of each test, and `validators` its input. An `interactor` talks to the program and judges in place
+    of a checker. By default it is the interactor of `program`. Without `groups`, all points are added up, and `stop` says whether
+    the grading ends at the first test that wins nothing.
 
-    `on_test` is called with the name of each test that has run, and again if the test is repeated for want of a processor.
-    Ctrl-C, the cancellation of the task, and whatever the callback raises cancel the grading and are then raised here.
+    `on_test` is called with the name of each test that has run, and again if it is repeated because processors were busy.
+    Ctrl-C, a cancellation of the task or an error from the callback cancels the grading and is then raised here.
 
-    Any number of calls may run at once: calls that the service would refuse now wait in the client for their turn.
+    Any number of calls may run at once: the client holds back calls that the service would refuse until it is their turn.
     """
     given = submission_of(program, language=language, runtime=runtime, minimum_isolation=minimum_isolation, limits=limits)
     if "libraries" in given:
@@ -104,10 +104,10 @@ def grade(
         raise
     except BaseException as failure:
         is_gone = False
-        # A callback may raise such an error about another service.
+        # A callback may raise such an error too, about another service.
         if not grading.is_calling and isinstance(failure, ServiceFailure | TransportFailure):
             failure.grading_id = grading.grading_id
-            # A service that is away continues the grading once it is back, and its verdict can still be read.
+            # A service that is away continues the grading once it is back, so the verdict can still be read later.
             is_gone = grading.grading_id is not None and is_away(failure)
         if not is_gone:
             yield from grading.abandon()
@@ -117,7 +117,7 @@ def grade(
 
 
 _OF_PROGRAM = ("language", "code", "env", "files", "runtime")
-"""The members that a submission and a program of a grading have in common."""
+"""The members that a submission and a program in a grading have in common."""
 
 
 def _only(given: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
@@ -128,17 +128,17 @@ def _only(given: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 class _Grading:
     session: Session
     sent: Mapping[str, Any]
-    """The body with every text in it, before texts are uploaded."""
+    """The body before texts are uploaded, with every text in it."""
     idempotency_key: str
     body: Mapping[str, Any] | None = None
     """The body as it was last sent. None if there is nothing to abandon."""
     grading_id: str | None = None
     jobs: GradingJobs = field(default_factory=GradingJobs)
     is_calling: bool = False
-    """Whether the caller's function was called and has not returned."""
+    """Whether a call of the caller's function is in progress."""
 
     def submit(self) -> Flow[None]:
-        """Stores the grading. Uploads again if another grading with the same expected output has used up an upload."""
+        """Stores the grading. If another grading with the same expected output has used up an upload, uploads again."""
         tries = 1
         while self.grading_id is None:
             self.body = None
@@ -157,11 +157,11 @@ class _Grading:
                     raise
 
     def follow(self, on_test: Callable[[str, RunResult], object] | None) -> Flow[None]:
-        """Notes the jobs of the grading until its end. Events name the job of a program; its receipt names the interactor's
-        job."""
+        """Notes the grading's jobs until the grading ends. Events name a program's job, and that job's receipt names the
+        interactor's job."""
         assert self.grading_id is not None
         if on_test is None:
-            # Without a callback, all events are read at once.
+            # Without a callback, all events are read together at the end.
             yield from wait_for_grading(self.session, self.grading_id)
         follower = EventFollower(self.session, self.grading_id)
         while not follower.has_finished:
@@ -228,7 +228,7 @@ class _Grading:
         return not_run
 
     def abandon(self) -> Flow[None]:
-        """Ends the grading, in one try of some seconds. If the request itself was broken off, its key names the grading."""
+        """Ends the grading, in one try of some seconds. If the request was broken off, its key finds the grading."""
         if self.body is None:
             return
         try:
@@ -238,7 +238,7 @@ class _Grading:
             assert self.grading_id is not None
             yield from exchange_soon(cancel_grading_request(self.grading_id))
         except VouchboxError:
-            # This error says more than a failure to end the grading would.
+            # The error at hand says more than this failure to end the grading.
             return
 
 
@@ -247,7 +247,7 @@ def _told(on_test: Callable[[str, RunResult], object], ended: RunResult, name: s
 
 
 def _problem_of(ended: RunResult) -> str:
-    """Why nothing is known of the program."""
+    """Why nothing is known about the program."""
     compiler = (
         compiler_problem(ended.terminal_reason, ended.violations, ended.stderr) if ended.terminal_reason in ENDS else None
     )

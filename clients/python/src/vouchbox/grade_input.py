@@ -1,4 +1,4 @@
-"""The parts of a grading, and the members of its body in the words of the contract."""
+"""The parts of a grading, and how they become members of the body that the contract takes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .submission import input_files, submission_of
 
 MIB: Final = 1024 * 1024
 TEXT_BYTES_MAX: Final = MIB
-"""The most bytes of one text or file that is sent with the request."""
+"""The most bytes that one text or file in the request may have."""
 BLOB_BYTES_MAX: Final = 64 * MIB
 SENT_BYTES_MAX: Final = 16 * MIB
-"""The most bytes of all these together. A body may have 24 MiB, so everything else has room too."""
+"""The most bytes that all texts and files in the request may have together. A body may have 24 MiB, so the rest also fits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,25 +34,25 @@ class GradeTest:
     files: Mapping[str, FileContent] | None = None
     env: Mapping[str, str] | None = None
     expected: str | None = None
-    """What the program should print. Without `expected`, checker and interactor, only the program's end counts."""
+    """What the program should print. If there is no `expected`, checker or interactor, only the program's end counts."""
     compare: Comparing = "lines"
     """`lines` ignores white space at the ends of lines and of the whole output. `words` compares only the words. `{"floats": …}`
-    compares words too, and ignores differences of numbers within a tolerance, `absolute` or `relative`."""
+    also compares words, but lets numbers differ within a tolerance, `absolute` or `relative`."""
     points: float = 1
     """The points of the test if it is accepted."""
     group: str | None = None
-    """The name of its group, if there are groups."""
+    """The name of the test's group, if there are groups."""
     checker_args: Sequence[str] | None = None
-    """Arguments of the checker for this test, after those of all tests."""
+    """Arguments for the checker that only this test has. They follow the arguments for all tests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checker:
     """A program that judges: a checker, an interactor or a validator.
 
-    A checker finds `input/stdin`, `input/expected` and `input/output`, and gets their paths as arguments. With the codes
-    of testlib, which are the default, it accepts by ending with 0 and refuses with 1; with those of Kattis it reads the output
-    from stdin, and ends with 42 or 43.
+    A checker finds `input/stdin`, `input/expected` and `input/output`, and gets their paths as arguments. With the codes of
+    testlib, the default, it exits with 0 to accept and with 1 to refuse. With the codes of Kattis, it reads the output from stdin
+    and exits with 42 or 43.
     """
 
     language: str
@@ -66,12 +66,12 @@ class Checker:
 
 
 def defined(members: Mapping[str, Any]) -> dict[str, Any]:
-    """The members that are given."""
+    """The members whose values are given."""
     return {name: value for name, value in members.items() if value is not None}
 
 
 def test_of(test: GradeTest, given: JobSubmission) -> dict[str, Any]:
-    """A test. It has the input and the arguments of the program's submission, unless it has its own."""
+    """A test as the contract has it. The program's submission gives it the input and the arguments that it lacks."""
     return defined(
         {
             "name": test.name,
@@ -89,7 +89,7 @@ def test_of(test: GradeTest, given: JobSubmission) -> dict[str, Any]:
 
 
 def grader_of(program: Checker) -> dict[str, Any]:
-    """A program of the grader."""
+    """A grader's program as the contract has it."""
     given = submission_of(
         program.code,
         language=program.language,
@@ -104,7 +104,7 @@ def grader_of(program: Checker) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class _Place:
-    """A text or a file of a body."""
+    """A text or a file in a body."""
 
     holder: dict[str, Any]
     name: str
@@ -123,8 +123,8 @@ class _Place:
 
 
 def with_uploads(session: Session, body: Mapping[str, Any]) -> Flow[dict[str, Any]]:
-    """The body with texts and files uploaded, the longest first, until the rest fits the request. Raises ValueError for a
-    text or file that cannot be uploaded."""
+    """The body after its longest texts and files were uploaded, as many as needed for the rest to fit the request. Raises
+    ValueError for a text or file that cannot be uploaded."""
     lean = copy.deepcopy(dict(body))
     places = sorted(_places(lean), key=lambda place: -place.size)
     left = sum(place.size for place in places)

@@ -1,4 +1,4 @@
-"""Gradings that the service makes: programs against tests, in one request. docs/GRADING.md of the project says what they are."""
+"""Gradings that the service makes: one request runs programs against tests. See the project's docs/GRADING.md."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _ROUTE = "GET /v1/gradings/{grading}"
 def submit_grading(
     session: Session, grading: Mapping[str, Any], *, idempotency_key: str | None = None
 ) -> Flow[Mapping[str, Any]]:
-    """Stores a grading, with the members of the contract: `programs`, `tests` and what holds for all of them.
+    """Stores a grading. `grading` has the contract's members: `programs`, `tests` and what applies to all of them.
 
-    The answer has its `grading_id`. A lost answer does no harm: the request is repeated with the same `idempotency_key`.
+    The answer has the `grading_id`. A lost answer does no harm: the request is repeated with the same `idempotency_key`.
     """
     key = idempotency_key or random_key()
     return stored_of((yield from call(session, grading_request(grading, key))))
@@ -37,14 +37,14 @@ def grading_request(grading: Mapping[str, Any], idempotency_key: str) -> Request
 
 
 def stored_of(answer: Answer) -> Mapping[str, Any]:
-    """What the service says of a grading that it has stored."""
+    """What the service says about a grading that it has stored."""
     stored = decode(answer)
     check_answer("POST /v1/gradings", stored)
     return stored
 
 
 def grading(session: Session, grading_id: str, *, wait_seconds: float = 0.0) -> Flow[Mapping[str, Any]]:
-    """A grading as it is after at most `wait_seconds` (0 to 300). `graded` has each program, with its verdict if it has one."""
+    """A grading's state after at most `wait_seconds` (0 to 300). `graded` has each program, with its verdict if there is one."""
     path = path_of(_path(grading_id), wait_seconds=wait_seconds or None)
     return (yield from read(session, path, route=_ROUTE, wait_seconds=wait_seconds))
 
@@ -64,9 +64,9 @@ def gradings(session: Session) -> Stream[Mapping[str, Any]]:
 def wait_for_grading(
     session: Session, grading_id: str, *, timeout_seconds: float | None = None
 ) -> Flow[Mapping[str, Any]]:
-    """A grading once it has ended. The service holds the request; nothing is polled.
+    """Waits until a grading has ended, and returns it. The service holds the request; nothing is polled.
 
-    Raises `TransportFailure` with the reason `timeout` once `timeout_seconds` are over, as `wait` does. The grading goes on.
+    Like `wait`, raises `TransportFailure` with the reason `timeout` once `timeout_seconds` are over. The grading goes on.
     """
     return (
         yield from ask_until_ended(
@@ -80,7 +80,7 @@ def wait_for_grading(
 
 
 def grading_events(session: Session, grading_id: str, *, after: int = 0) -> Stream[Mapping[str, Any]]:
-    """The events of a grading as they happen: each event after `after` once and in order, until the grading has ended.
+    """A grading's events as they happen: each event after `after`, once and in order, until the grading has ended.
 
     The `kind` of an event is `job` if a job ended, `program` if a program was judged, and `finished` for the last event.
     """
@@ -101,7 +101,7 @@ class EventFollower:
     expired: int = 0
 
     def next_events(self) -> Flow[Sequence[Mapping[str, Any]]]:
-        """The next events; none if the wait for them expired. The service holds the wait."""
+        """The next events; none if the wait for them expired. The service holds the request."""
         if self.expired > 0:
             yield Pause(delay_seconds(self.session.retry, self.expired))
         path = path_of(f"{_path(self.grading_id)}/events", after=self.after, wait_seconds=WAIT_SECONDS)
@@ -117,14 +117,14 @@ class EventFollower:
 
 
 def cancel_grading(session: Session, grading_id: str) -> Flow[Mapping[str, Any]]:
-    """Asks for the end of a grading. Its jobs that have not ended are cancelled, and no others are made."""
+    """Asks the service to end a grading. Its jobs that have not ended are cancelled, and no more jobs are made."""
     body = decode((yield from call(session, cancel_grading_request(grading_id))))
     check_answer("DELETE /v1/gradings/{grading}", body)
     return body
 
 
 def cancel_grading_request(grading_id: str) -> Request:
-    """The request that asks for the end of a grading."""
+    """The request that asks the service to end a grading."""
     return Request("DELETE", _path(grading_id), {"accept": "application/json"})
 
 

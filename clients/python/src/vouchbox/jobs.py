@@ -1,4 +1,4 @@
-"""One flow for each thing that can be asked of the service about jobs."""
+"""The calls about jobs. Each is one flow."""
 
 from __future__ import annotations
 
@@ -57,17 +57,17 @@ def submit(
     idempotency_key: str | None = None,
     promise: PromiseWish = False,
 ) -> Flow[Submitted]:
-    """Stores a job and does not wait for it.
+    """Stores a job without waiting for it to end.
 
-    `program` is code, in `language` (default `python`), or a whole submission of the contract. `files` has the content of
-    each input file; `data.csv` is `input/data.csv` in the cell. The contract allows 32 files of 2 MiB, and 4 MiB in all.
-    Upload a larger file first: the return value of `upload` stands for its content. `libraries` is the return value of
-    `upload` for an archive of packages.
+    `program` is code in `language` (default `python`), or a whole submission as the contract defines it. `files` has the content
+    of each input file; `data.csv` is `input/data.csv` in the cell. The contract allows 32 files of 2 MiB each, and 4 MiB in all.
+    Upload a larger file first, and give what `upload` returned as its content. `libraries` is what `upload` returned for an
+    archive of packages.
 
     A lost answer does no harm: the request is repeated with the same `idempotency_key` and names the same job.
 
-    With `promise`, a promise is requested and fetched if the service names `job_promises` in its features. With `"required"`,
-    a submission without a promise fails.
+    With `promise`, a promise is requested and fetched if the service has the feature `job_promises`. With `"required"`, the call
+    fails if there is no promise.
     """
     submission = submission_of(
         program,
@@ -131,7 +131,7 @@ def random_key() -> str:
 def submission_request(
     submission: JobSubmission, idempotency_key: str, wait_seconds: float | None = None, include: str | None = None
 ) -> Request:
-    """The request that stores a job. With `wait_seconds`, it also waits for the result and for what `include` names."""
+    """The request that stores a job. With `wait_seconds`, the answer also waits for the result and what `include` names."""
     headers = {"accept": "application/json", "content-type": "application/json", "idempotency-key": idempotency_key}
     path = path_of("/v1/jobs", wait_seconds=wait_seconds, include=include)
     return Request("POST", path, headers, body_of(submission), wait_seconds or 0.0)
@@ -155,35 +155,35 @@ def _is_replayed(answer: Answer) -> bool:
 
 
 def detail(session: Session, job_id: str) -> Flow[JobDetail]:
-    """Everything about a job, with its receipt once it has ended. To wait for the end use `wait`."""
+    """Everything about a job, including the receipt once the job has ended. To wait for the end, use `wait`."""
     return cast(JobDetail, (yield from read(session, job_path(job_id), route="GET /v1/jobs/{id}", job_id=job_id)))
 
 
 def cancel(session: Session, job_id: str) -> Flow[CancellationAnswer]:
-    """Asks for the end of a job. A job that has ended stays as it ended, and `already_terminal` says so."""
+    """Asks the service to end a job. A job that has already ended stays as it is, and `already_terminal` says so."""
     body = decode((yield from call(session, cancel_request(job_id))))
     check_answer("DELETE /v1/jobs/{id}", body, job_id)
     return cast(CancellationAnswer, body)
 
 
 def cancel_request(job_id: str) -> Request:
-    """The request that asks for a job's end."""
+    """The request that asks the service to end a job."""
     return Request("DELETE", job_path(job_id), {"accept": "application/json"})
 
 
 def result(session: Session, job_id: str, *, wait_seconds: float = 0.0) -> Flow[Result]:
-    """The result as it is after at most `wait_seconds` (0 to 300), whether the job has ended or not."""
+    """The state of the result after at most `wait_seconds` (0 to 300), whether the job has ended or not."""
     path = job_path(job_id, "/result", wait_seconds=wait_seconds or None)
     route = "GET /v1/jobs/{id}/result"
     return parse_result((yield from read(session, path, route=route, job_id=job_id, wait_seconds=wait_seconds)))
 
 
 def wait(session: Session, job_id: str, *, timeout_seconds: float | None = None) -> Flow[Result]:
-    """The result once the job has ended. The service holds the wait; nothing is polled.
+    """Waits until the job has ended, and returns the result. The service holds the request; nothing is polled.
 
-    Raises `TransportFailure` with the reason `timeout` once `timeout_seconds` are over. The job goes on. Over a
-    slow connection, the last request may end later: connecting may take all of the time left, and the answer as much.
-    With 0, one request asks whether the job has ended.
+    Raises `TransportFailure` with the reason `timeout` once `timeout_seconds` are over. The job goes on. Over a slow connection,
+    the last request may end later: connecting may take all of the remaining time, and the answer as long again. With 0, one
+    request asks whether the job has ended.
     """
     return (
         yield from ask_until_ended(
@@ -207,9 +207,9 @@ def replay(
 ) -> Flow[EndingPage]:
     """A page of a job's stored events. Nothing runs again.
 
-    `next_cursor` is the `after` of the next page, and None once `finished` was delivered. With `wait_seconds` the service
-    answers as soon as there is an event after the cursor; services that can do that name `replay_wait` in their features.
-    With `include` (`result,receipt`) the last page has these too, if the service names `replay_include`.
+    `next_cursor` is the `after` for the next page, and None once `finished` was delivered. With `wait_seconds`, the service
+    answers as soon as there is an event after the cursor, if it has the feature `replay_wait`. With `include` (`result,receipt`),
+    the last page has these too, if the service has the feature `replay_include`.
     """
     path = job_path(job_id, "/replay", after=after, limit=limit, wait_seconds=wait_seconds or None, include=include)
     body = yield from read(session, path, route="GET /v1/jobs/{id}/replay", wait_seconds=wait_seconds)
@@ -225,7 +225,7 @@ def jobs(
     language: str | None = None,
     label: str | None = None,
 ) -> Stream[JobListItem]:
-    """Every job of the tenant, newest first, of these statuses, this language and this label."""
+    """Every job of the tenant with one of these statuses, this language and this label, newest first."""
     statuses = status if status is None or isinstance(status, str) else ",".join(status)
     cursor: str | None = None
     while True:
@@ -240,35 +240,35 @@ def jobs(
 
 
 def capabilities(session: Session) -> Flow[Capabilities]:
-    """What the service can run, and within which bounds."""
+    """What the service can run, and its bounds."""
     body = yield from said_of_itself(session)
     check_answer("GET /v1/capabilities", body)
     return cast(Capabilities, body)
 
 
 def whoami(session: Session) -> Flow[Whoami]:
-    """Who the credential stands for."""
+    """Whom the credential identifies."""
     return cast(Whoami, (yield from read(session, "/v1/whoami", route="GET /v1/whoami")))
 
 
 def public_key(session: Session) -> Flow[PublicKey]:
-    """The key that the service signs with at present. It is not a trust anchor: pin a key that came another way.
+    """The service's present signing key. It is not a trust anchor: pin a key that you got in another way.
     """
     return cast(PublicKey, (yield from read(session, "/v1/attestation/public-key", route="GET /v1/attestation/public-key")))
 
 
 def attestation(session: Session, job_id: str) -> Flow[ExactBytes]:
-    """The signed DSSE envelope, byte for byte. Signing comes shortly after the end: until then `AttestationUnavailable`."""
+    """The signed DSSE envelope, byte for byte. Raises `AttestationUnavailable` until it is signed, just after the end."""
     return (yield from _evidence(session, job_id, "attestation"))
 
 
 def result_artifact(session: Session, job_id: str) -> Flow[ExactBytes]:
-    """The result that the attestation is about, byte for byte."""
+    """The result that the attestation covers, byte for byte."""
     return (yield from _evidence(session, job_id, "result-artifact"))
 
 
 def log_proof(session: Session, job_id: str) -> Flow[ExactBytes]:
-    """The proof, for the latest head, that the log has the envelope. Raises `LogProofUnavailable` until the log has it."""
+    """The proof that the log has the envelope, for the latest head. Raises `LogProofUnavailable` until the log has it."""
     return (yield from _evidence(session, job_id, "log-proof"))
 
 
@@ -278,7 +278,7 @@ def promise(session: Session, job_id: str, *, wait_seconds: float = 0.0) -> Flow
 
 
 def pending(session: Session, job_id: str) -> Flow[PendingStatements]:
-    """What the log says of a promised job that waited longer than was promised."""
+    """What the log says about a job that waited longer than was promised."""
     route = "GET /v1/jobs/{id}/pending"
     return cast(PendingStatements, (yield from read(session, job_path(job_id, "/pending"), route=route)))
 
@@ -289,7 +289,7 @@ def canary(session: Session, job_id: str) -> Flow[ExactBytes]:
 
 
 def upload(session: Session, content: bytes | str) -> Flow[StoredBlob]:
-    """Stores a file of at most 64 MiB, so that submissions can name it in their `files`. The same file may be sent again.
+    """Stores a file of at most 64 MiB, so that submissions can name it in `files`. The same file may be uploaded again.
 
     The service removes the file once no job has named it for the time that the capabilities state.
     """
@@ -304,7 +304,7 @@ def upload(session: Session, content: bytes | str) -> Flow[StoredBlob]:
 
 
 def download(session: Session, blob: str) -> Flow[ExactBytes]:
-    """A file that was uploaded, by its `sha256:…`. Bytes of another digest are refused."""
+    """The uploaded file with this `sha256:…`. Bytes with another digest are refused."""
     sha256 = blob.removeprefix("sha256:")
     answer = yield from call(session, Request("GET", _blob_path(sha256), {"accept": "*/*"}))
     if sha256_hex(answer.body) != sha256:

@@ -1,4 +1,4 @@
-"""Links to results: whoever has a link reads the result of a job without a credential, until the link ends."""
+"""Links to results: until a link ends, whoever has it can read a job's result without a credential."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .submission import body_of
 _ROUTE: Final = "/v1/jobs/{id}/links"
 
 _LINK_URL: Final = re.compile(r"/links/([A-Za-z0-9_-]+)#[A-Za-z0-9_-]+")
-"""The only form of a link. Another address from a service would lead a reader, and the secret, somewhere else."""
+"""The only form that a link may have. Another address from a service could lead a reader, with the secret, elsewhere."""
 
 
 def create_link(
     session: Session, job_id: str, *, shows: Sequence[LinkPart] = (), expires_in: int | None = None
 ) -> Flow[CreatedLink]:
-    """Makes a link to a job. Its `address` is stated only once. Only the principal that submitted the job may make a link.
+    """Makes a link to a job. The service states its `address` only once. Only the principal that submitted the job may do this.
 
-    `shows` names what the link shows beside output and receipt: `code`, `input`, `files`. It ends after `expires_in` seconds, by
-    default after a day. The request is never repeated: if its answer were lost, a link would remain that nobody has.
+    `shows` names what the link shows beside output and receipt: `code`, `input`, `files`. The link ends after `expires_in`
+    seconds, by default after a day. The request is never repeated: a lost answer leaves a link that nobody has.
     """
     wish = {"shows": list(shows)} | ({} if expires_in is None else {"expires_in": expires_in})
     headers = {"accept": "application/json", "content-type": "application/json"}

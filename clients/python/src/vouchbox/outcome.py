@@ -1,4 +1,4 @@
-"""The outcome of a job, parsed once from the bodies of the contract."""
+"""The outcome of a job, parsed once from the contract's bodies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """A job's outcome and its output, as far as the job has come."""
+    """A job's outcome and output so far."""
 
     job_id: str
     status: JobStatus
@@ -29,9 +29,9 @@ class Result:
     """Whether the program wrote more than is kept."""
     violations: tuple[Violation, ...]
     files: Mapping[str, bytes] = field(repr=False)
-    """The files it left, by their path such as `output/plot.png`. Each has the digest that the service recorded."""
+    """The files that it left, keyed by path, such as `output/plot.png`. Each has the digest that the service recorded."""
     large_outputs: tuple[ArtifactRecord, ...] = ()
-    """The large outputs that it left. `download` fetches their bytes by their digests."""
+    """The large outputs that the program left. `download` fetches their bytes by digest."""
 
     @property
     def is_terminal(self) -> bool:
@@ -46,23 +46,23 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult(Result):
-    """The result of a job that ended, with what its receipt says of how it ran."""
+    """The result of a job that ended, with what the receipt says about how it ran."""
 
     terminal_reason: str | None
     signal: str | None
     isolation_class: str | None
-    """What separated the program from the host, as observed while it ran. None: nothing was observed."""
+    """What separated the program from the host, as observed while it ran. None if nothing was observed."""
     effective_limits: Mapping[str, float | None] | None
-    """The limits that held; None if no program ran. A limit that was not observed is None."""
+    """The limits that were in force; None if no program ran. A limit that was not observed is None."""
     clamped: Mapping[str, float]
-    """The limits that the service's ceilings changed from what was requested, each with the value in force."""
+    """The requested limits that the service's ceilings changed, each with the value in force."""
     lost: tuple[Violation, ...]
-    """The files that did not come back, and why: too large, too many, no file, not written. Empty if nothing is lost."""
+    """The files that did not come back, and why: too large, too many, not a file, not written. Empty if nothing is lost."""
     receipt_sha256: str
     """The digest of the job's receipt."""
     receipt: Mapping[str, Any] = field(repr=False)
     promise: JobPromise | None = None
-    """The signed promise of the job; None if none was asked for, or none came."""
+    """The signed promise for the job; None if none was requested or none came."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,12 +82,12 @@ class Submitted:
     receipt: Mapping[str, Any] | None = field(default=None, repr=False)
     """The receipt, if it was requested with the result."""
     promise: JobPromise | None = None
-    """The signed promise; None if none was asked for, or none came."""
+    """The signed promise; None if none was requested or none came."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExactBytes:
-    """Stored bytes, unchanged, which have the digest that came with them."""
+    """Stored bytes, unchanged. They have the digest that came with them."""
 
     data: bytes = field(repr=False)
     sha256: str
@@ -100,7 +100,7 @@ def is_terminal(status: str) -> bool:
 
 
 def parse_result(body: Mapping[str, Any]) -> Result:
-    """The result in an answer's body. Each file must have the size and the digest that are stated with it."""
+    """The result in an answer's body. Each file must have the size and the digest that the body states."""
     try:
         return Result(
             job_id=str(body["job_id"]),
@@ -121,7 +121,7 @@ def parse_result(body: Mapping[str, Any]) -> Result:
 def run_result_of(
     result: Result, receipt: Mapping[str, Any] | None, asked: LimitsInput | None = None
 ) -> RunResult:
-    """A terminal result together with the receipt of its job. `asked` has the limits that were asked for."""
+    """A terminal result together with its job's receipt. `asked` has the requested limits."""
     digest = (receipt or {}).get("receipt_sha256")
     if receipt is None or digest is None:
         raise TransportFailure("undecodable", f"{result.job_id} has no receipt")

@@ -1,6 +1,6 @@
 """Sessions: each program begins with the variables and the files that the previous program left.
 
-The service keeps them as outputs of jobs, and each step is a job with its own receipt.
+Each step is a job with its own receipt. The service keeps variables and files as outputs of these jobs.
 """
 
 from __future__ import annotations
@@ -46,21 +46,21 @@ class Kept:
     files: int
     not_kept: tuple[NotKept, ...]
     more_not_kept: int
-    """How many more things it could not keep, beyond those in `not_kept`."""
+    """How many further things it could not keep. They are not in `not_kept`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepResult(RunResult):
-    """The result of a step, without the files that store the session's state, and without violations about these files.
+    """The result of a step. The files that store the session's state, and violations about them, are left out.
 
     The program itself reports what was kept, so only its caller should rely on the report.
     """
 
     moved: bool
-    """Whether the session now stands at this step. It does not if the program failed, or if its state was too large."""
+    """Whether the session now stands at this step. It does not if the program failed or its state was too large."""
     kept: Kept | None
     problem: str | None
-    """Why the session does not stand at this step, although the program ended well."""
+    """Why the session does not stand at this step although the program ended well."""
 
 
 @dataclass(slots=True)
@@ -74,7 +74,7 @@ class SessionState:
 
 
 def open_session(session: Session, name: str | None, language: str | None) -> Flow[SessionState]:
-    """The session of this name as it stands, or a new one. Raises ValueError for a name that no session can have."""
+    """The existing session with this name, or a new one. Raises ValueError for a name that no session can have."""
     given = f"session-{random_key()}" if name is None else name
     if _NAME.fullmatch(given) is None:
         raise ValueError('a session has 1 to 64 letters, digits, ".", "_" and "-", and begins with a letter or a digit')
@@ -86,24 +86,24 @@ def open_session(session: Session, name: str | None, language: str | None) -> Fl
 
 
 def standing(session: Session, name: str) -> Flow[contract.Session]:
-    """Where a session of the principal stands."""
+    """The present state of one of the principal's sessions."""
     return cast(contract.Session, (yield from read(session, _path(name), route="GET /v1/sessions/{session}")))
 
 
 def sessions(session: Session) -> Flow[list[contract.Session]]:
-    """The principal's sessions, by name."""
+    """The principal's sessions, ordered by name."""
     body = yield from read(session, "/v1/sessions", route="GET /v1/sessions")
     return cast("list[contract.Session]", body["items"])
 
 
 def remove_session(session: Session, name: str) -> Flow[None]:
-    """Removes a session. Its jobs stay as long as others do."""
+    """Removes a session. Its jobs are kept as long as other jobs are."""
     body = decode((yield from call(session, Request("DELETE", _path(name), {"accept": "application/json"}))))
     check_answer("DELETE /v1/sessions/{session}", body)
 
 
 def remove(state: SessionState) -> Flow[None]:
-    """Removes the session. Its jobs stay as long as others do."""
+    """Removes the session. Its jobs are kept as long as other jobs are."""
     yield from remove_session(state.session, state.name)
     state.last_job = None
 
@@ -112,7 +112,7 @@ def _stepping(
     runs: Callable[Concatenate[Session, str | JobSubmission, P], Flow[RunResult]],
 ) -> Callable[Concatenate[SessionState, str | JobSubmission, P], Flow[StepResult]]:
     def run_step(state: SessionState, program: str | JobSubmission, *args: P.args, **kwargs: P.kwargs) -> Flow[StepResult]:
-        """Runs a program as the next step, with all arguments of `Client.run`. If it fails, the session stays where it was.
+        """Runs a program as the next step. Takes all arguments of `Client.run`. If it fails, the session stays as it was.
 
         Raises `SessionConflict` if another step was accepted meanwhile.
         """
@@ -134,7 +134,7 @@ run_step = _stepping(run)
 
 
 def _elsewhere(state: SessionState, job_id: str) -> Flow[str | None]:
-    """Why a session does not stand at a step that left a state; None if it does, or if the service cannot be asked."""
+    """Why a session does not stand at a step that left a state; None if it does or if the service cannot be asked."""
     try:
         found = yield from standing(state.session, state.name)
     except SessionNotFound:
@@ -175,7 +175,7 @@ def _report_of(content: bytes | None) -> Mapping[str, Any]:
 
 
 def _kept_of(report: Mapping[str, Any]) -> Kept | None:
-    """The program's report; None if it is no report, because a program may write anything."""
+    """The program's report. A program may write anything: None if what it wrote is no report."""
     if wrong_in(report, _REPORT, "the report") is not None:
         return None
     not_kept = tuple(NotKept(each["kind"], each["name"], each["reason"]) for each in report["not_kept"])

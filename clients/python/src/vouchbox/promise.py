@@ -1,6 +1,6 @@
-"""The promise of a job: it comes with an answer that waits, or is fetched after the answer, and is returned as it was signed.
+"""The promise for a job. It comes with an answer that waits, or is fetched after the answer. It is returned as it was signed.
 
-This module checks that the promise is of this submission and tenant, and has a higher number than earlier jobs.
+This module checks that the promise is for this submission and tenant and has a higher number than earlier jobs.
 `service-verify promise` checks whether the pinned key signed it.
 """
 
@@ -27,7 +27,7 @@ PromiseWish: TypeAlias = bool | Literal["required"]
 _PROMISE_TYPE: Final = "urn:svc:predicate:job-accepted:v1"
 _STATEMENT_MEDIA_TYPE: Final = "application/vnd.in-toto+json"
 _SIGNING_SECONDS_MAX: Final = 20.0
-"""Signing takes milliseconds, and longer only while the node that signs is away."""
+"""Signing takes milliseconds. It takes longer only while the signing node is away."""
 _TEXTS: Final = ("jobId", "tenant", "acceptedAt", "answerBy", "logOrigin", "logKey")
 
 
@@ -39,10 +39,10 @@ class JobPromise:
     job_id: str
     tenant: str
     tenant_job_number: int | None
-    """The number of the job among all jobs of its tenant; None if the service does not state it."""
+    """The job's number among all jobs of its tenant; None if the service does not state it."""
     accepted_at: str
     answer_by: str
-    """The time by which the log has the result, or has a statement which says that the job waits."""
+    """The time by which the log has the result, or a statement that the job waits."""
     log_origin: str
     log_key: str
 
@@ -65,7 +65,7 @@ def signed_promise(session: Session, job_id: str, wait_seconds: float = 0.0) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
-    """A submission, and what the service answered."""
+    """A submission and the service's answer to it."""
 
     submission: JobSubmission
     job_id: str
@@ -74,16 +74,16 @@ class Accepted:
     above: int
     """The largest number that this client knew when it sent the submission."""
     promise: Mapping[str, Any] | None = None
-    """The envelope that came with the answer."""
+    """The envelope of the promise, if it came with the answer."""
 
 
 def kept_promise(session: Session, accepted: Accepted, wish: PromiseWish) -> Flow[JobPromise | None]:
-    """The promise of a job that was just accepted; None if it does not come and is not required.
+    """The promise for a job that was just accepted; None if no promise comes and none is required.
 
-    Raises `EvidenceFailure` if it is not the promise of this submission.
+    Raises `EvidenceFailure` if the promise is not for this submission.
     """
     try:
-        if accepted.promise is not None:  # Its canonical form is what was signed.
+        if accepted.promise is not None:  # The canonical form is what was signed.
             data = canonical_json(accepted.promise)
         else:
             data = (yield from signed_promise(outlasting(session), accepted.job_id, _SIGNING_SECONDS_MAX)).data
@@ -116,9 +116,9 @@ def _check_number(session: Session, number: int | None, accepted: Accepted) -> N
 
 
 def _expected_of(submission: JobSubmission) -> dict[str, object]:
-    """The facts of a submission that its promise must state. Facts that the service adds are not known here."""
+    """What the promise must state about a submission. Facts that the service adds are not known here."""
     args, env = submission.get("args", []), submission.get("env", {})
-    stdin = cast("object", submission.get("stdin"))  # A whole submission may name it.
+    stdin = cast("object", submission.get("stdin"))  # A whole submission may name stdin.
     expected: dict[str, object] = {
         "language": submission["language"],
         "runtime": submission.get("runtime"),

@@ -1,4 +1,4 @@
-"""A job's history and its receipt, compared with each other. Every link of the chain and every digest is recomputed.
+"""Compares a job's history and its receipt with each other. Every link of the chain and every digest is recomputed.
 
 This shows that the record is whole, but not who made it. The attestation shows who made it: `service-verify` checks it
 offline against a key that you pinned.
@@ -25,7 +25,7 @@ _OUTCOME = ("status", "exit_code", "signal", "terminal_reason", "duration_ms")
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A record that holds together."""
+    """A record in which nothing contradicts anything else."""
 
     job_id: str
     chain: Chain
@@ -33,10 +33,10 @@ class Verified:
 
 
 def verify(session: Session, job_id: str) -> Flow[Verified]:
-    """Reads the whole history of a job that ended and its receipt, and recomputes both.
+    """Reads the whole history and the receipt of a job that ended, and recomputes both.
 
-    Raises `EvidenceFailure` with what is wrong. Success shows that nothing was changed, dropped, inserted or moved
-    since, but not who made the record.
+    Raises `EvidenceFailure` with what is wrong. Success shows that nothing was later changed, dropped, inserted or moved, but not
+    who made the record.
     """
     found = yield from detail(session, job_id)
     receipt = found.get("receipt")
@@ -50,9 +50,9 @@ def verify(session: Session, job_id: str) -> Flow[Verified]:
 
 
 def verify_record(events: Sequence[Mapping[str, Any]], receipt: Mapping[str, Any], *, job_id: str) -> Verified:
-    """Recomputes a complete history and a receipt, and compares everything that they say of each other.
+    """Recomputes a complete history and a receipt, and compares everything that they say about each other.
 
-    A receipt of an older version has fewer members: what it does not state is not checked.
+    A receipt from an older version has fewer members. What it does not state is not checked.
     """
     digest = receipt_sha256(receipt)
     if receipt.get("receipt_sha256") != digest:
@@ -74,7 +74,7 @@ def verify_record(events: Sequence[Mapping[str, Any]], receipt: Mapping[str, Any
 
 
 def receipt_sha256(receipt: Mapping[str, Any]) -> str:
-    """The digest of a receipt: over its canonical JSON without the member that states it."""
+    """The digest of a receipt. It covers the receipt's canonical JSON without the member that states the digest."""
     try:
         return sha256_hex(canonical_json({name: receipt[name] for name in receipt if name != "receipt_sha256"}))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Answers the calls of a run with the answers of an earlier run, in the same order. No tool runs.
+"""Answers a run's tool calls with the answers from an earlier run, in the same order. No tool runs.
 
 Calls that were open at once may come in another order, because a program's threads and processes run in any order.
 """
@@ -22,7 +22,7 @@ _SHOWN_CHARACTERS_MAX = 200
 
 
 def recorded_tools(events: Sequence[Event]) -> list[ToolDescription]:
-    """The tools that answered in the earlier run, by their names."""
+    """The tools that answered in the earlier run, described only by their names."""
     calls = [event["data"] for event in events if event["kind"] == "tool_call" and "refused" not in event["data"]]
     return [{"name": name} for name in dict.fromkeys(call["tool"] for call in calls)]
 
@@ -31,14 +31,14 @@ def recorded_tools(events: Sequence[Event]) -> list[ToolDescription]:
 class _Recorded:
     seq: int
     place: int
-    """Its place among all calls, from 1."""
+    """The call's place among all calls, from 1."""
     closed: float
-    """The number of the event that answers the call. If the service refused the call, the number of the next answer's event."""
+    """The number of the event that answers the call, or of the next answer's event if the service refused the call."""
     line: str
 
 
 class ToolReplay:
-    """Answers the calls of one job from the events of an earlier one."""
+    """Answers the calls of one job from the events of an earlier job."""
 
     failure: Raised | None = None
     is_over = False
@@ -47,14 +47,14 @@ class ToolReplay:
         self._session = session
         self._job_id = job_id
         self._missing = _calls_in(events)
-        """The calls that this run has not made, in their order."""
+        """The earlier run's calls that this run has not made yet, in order."""
         self._answers = [event["data"] for event in events if event["kind"] == "tool_result"]
         self._numbers: dict[int, int] = {}
-        """The numbers of this run's calls, by the numbers of the earlier run's calls."""
+        """The numbers of this run's calls, keyed by the numbers of the earlier run's calls."""
         self._answered = 0
 
     def take(self, event: Event) -> Flow[None]:
-        """Takes each event of the job. The first call that differs is an `EvidenceFailure` with the check `transcript`."""
+        """Takes each event of the job. The first call that differs raises `EvidenceFailure` with the check `transcript`."""
         if event["kind"] == "finished" and self._missing:
             missing = self._missing[0]
             raise _failure(f"the program ended before call {missing.place} of the transcript, {_shown(missing.line)}", None)
@@ -64,8 +64,8 @@ class ToolReplay:
         yield from self._answer()
 
     def _found(self, event: ToolCallEvent) -> _Recorded:
-        """The call of the earlier run that equals this one: the first missing call, or a call made while that call was
-        open."""
+        """The call in the earlier run that equals this call: the first missing call, or a call that was made while the first
+        missing call was open."""
         first = self._missing[0] if self._missing else None
         closed = 0 if first is None else first.closed
         expected = list(takewhile(lambda call: call.seq < closed, self._missing))
@@ -83,7 +83,7 @@ class ToolReplay:
         self.is_over = True
 
     def _answer(self) -> Flow[None]:
-        """Gives the next answers in the order of the earlier run, up to an answer to a call that this run has not made yet."""
+        """Gives the next answers in the earlier run's order. Stops before an answer to a call that this run has not made yet."""
         for given in self._answers[self._answered :]:
             seq = self._numbers.get(given["call_seq"])
             if seq is None:
@@ -115,7 +115,7 @@ def _failure(message: str, seq: int | None) -> EvidenceFailure:
 
 
 def _line(event: ToolCallEvent) -> str:
-    """What must be the same at every run: the tool, its arguments, and why the service refused the call if it did."""
+    """What must be the same in every run: the tool, the arguments and, if the service refused the call, the reason."""
     data = event["data"]
     return canonical_json({word: data[word] for word in ("tool", "arguments", "refused") if word in data}).decode()
 

@@ -1,4 +1,4 @@
-"""Running a program to its end in one call, and ending the job if the call is broken off."""
+"""Runs a program to its end in one call, and ends the job if the call is broken off."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _RUNS_USUAL = 8
 """How many runs may be open at a service that does not state this number."""
 
 OnText = Callable[[str], object]
-"""Takes output as the program wrote it, newlines included. If it returns an awaitable, an async client awaits this."""
+"""Takes output as the program wrote it, with newlines. If it returns an awaitable, the asyncio client awaits that."""
 
 
 def run(
@@ -65,25 +65,25 @@ def run(
 ) -> Flow[RunResult]:
     """Runs a program and returns its result. A program that fails is a result, not an error.
 
-    `program` is code, in `language` (default `python`), or a whole submission of the contract. `files` has the content of
-    each input file; `data.csv` is `input/data.csv` in the cell. The files that the program leaves below `output/`, or only
-    those that `outputs` names, come back in `files` of the result. `libraries` is the return value of `upload` for an archive
-    of packages, as `vouchbox libraries pack` writes it.
+    `program` is code in `language` (default `python`), or a whole submission as the contract defines it. `files` has the content
+    of each input file; `data.csv` is `input/data.csv` in the cell. The files that the program leaves below `output/`, or only
+    those that `outputs` names, come back in the result's `files`. `libraries` is what `upload` returned for an archive of
+    packages that `vouchbox libraries pack` wrote.
 
-    Any number of calls may run at once: calls that the service would refuse now wait in the client for their turn.
+    Any number of calls may run at once: the client holds back calls that the service would refuse until it is their turn.
 
-    `on_stdout` and `on_stderr` take output while the program runs. Ctrl-C, the cancellation of the task, and whatever the
-    callbacks raise cancel the job and are then raised here.
+    `on_stdout` and `on_stderr` take output while the program runs. Ctrl-C, a cancellation of the task or an error from a callback
+    cancels the job and is then raised here.
 
     `tools` are functions that the program may call by their names, as `tools.search(query="…")`. An error that a tool raises
-    is an exception of the program. `Client` calls tools in threads, and so does `AsyncClient` unless they are coroutines; at
+    becomes an exception in the program. `Client` calls tools in threads, and so does `AsyncClient` unless they are coroutines. At
     most `tools_at_once` run at a time. `approve` is called before each tool.
 
-    `replay` has the events of an earlier run. The calls of this run get its answers in the same order; no tool runs. The
+    `replay` has the events of an earlier run. This run's calls get the answers from that run in the same order; no tool runs. The
     first call that differs ends the run with an `EvidenceFailure` whose check is `transcript`.
 
-    With `promise`, a promise is requested and comes with the result. With `"required"`, a run without a promise fails and its
-    job is cancelled, also if the service keeps no log.
+    With `promise`, a promise is requested and comes with the result. With `"required"`, a run without a promise fails and its job
+    is cancelled, even if the service keeps no log.
     """
     submission = submission_of(
         program,
@@ -103,10 +103,10 @@ def run(
     )
     if tools is not None or replay is not None:
         submission = with_tools(submission, tools or {}, tool_limits, recorded_tools(replay or ()))
-    if "build" not in submission:  # What a build brings back is its product.
+    if "build" not in submission:  # A build brings back only its product.
         submission.setdefault("outputs", list(EVERY_OUTPUT))
     is_promised = yield from makes_promises(session, promise)
-    if is_promised:  # Whoever ends the job sends the same submission again.
+    if is_promised:  # To end the job, the same submission is sent again.
         submission["promise"] = True
     wish = promise if is_promised else False
     key = idempotency_key or random_key()
@@ -123,7 +123,7 @@ def run(
         raise
     except BaseException as failure:
         is_telling = isinstance(failure, ServiceFailure | TransportFailure | EvidenceFailure)
-        # An error of a callback may name the job of another run.
+        # An error from a callback may name the job of another run.
         if is_telling and failure.job_id is None and running.submitted is not None:
             failure.job_id, failure.promise = running.submitted.job_id, running.submitted.promise
         yield from running.abandon()
@@ -133,7 +133,7 @@ def run(
 
 
 def take_turn(session: Session) -> Flow[None]:
-    """Waits until fewer runs are open than the tenant may have, and takes a turn. The caller must pass the turn on."""
+    """Waits until the tenant may have one more run open, then takes a turn. The caller must pass the turn on."""
     runs_max = (yield from facts_of(session)).runs_max
     yield TakeTurn(session.runs, _RUNS_USUAL if runs_max is None else runs_max)
 
@@ -157,7 +157,7 @@ class _Run:
     was_refused: bool = False
 
     def result(self) -> Flow[Result]:
-        # Calls of tools are events, too.
+        # Tool calls are also events.
         if self.on_stdout is None and self.on_stderr is None and self.tools is None and self.replay is None:
             return (yield from self._waited())
         submitted = yield from self._submit(None)
@@ -190,7 +190,7 @@ class _Run:
         )
 
     def _waited(self) -> Flow[Result]:
-        """Waits for the result, in one request with the receipt if the service can do that."""
+        """Waits for the result. If the service can do that, one request brings the result and the receipt."""
         is_held = yield from supports(self.session, "submission_wait")
         tells_more = yield from supports(self.session, "submission_include")
         submitted = yield from self._submit(WAIT_SECONDS if is_held else None, "receipt" if tells_more else None)
@@ -219,7 +219,7 @@ class _Run:
                 yield Call(function, data["text"] + ("" if data.get("partial") else "\n"))
 
     def abandon(self) -> Flow[None]:
-        """Ends the job, in one try of some seconds. If the submission itself was broken off, its key names the job."""
+        """Ends the job, in one try of some seconds. If the submission was broken off, its key finds the job."""
         if self.was_refused:
             return
         try:
@@ -228,5 +228,5 @@ class _Run:
                 self.job_id = submitted_of(again, self.idempotency_key).job_id
             yield from exchange_soon(cancel_request(self.job_id))
         except VouchboxError:
-            # The error at hand says more than this failure to end the job, and the limits end the job anyway.
+            # The error at hand says more than this failure to end the job. The job's limits end it anyway.
             return

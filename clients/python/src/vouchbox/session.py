@@ -1,4 +1,4 @@
-"""One service with one credential, and the calls to it. A call is repeated if that is safe, and gives a body or an error."""
+"""One service with one credential, and the calls to it. A call is repeated if that is safe. It gives a body or an error."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from .turns import Turns
 
 _END_SECONDS = 5.0
 _TIMEOUT_SECONDS_MAX = 24 * 86_400.0
-"""Sockets cannot wait much longer."""
+"""The longest timeout. Sockets cannot wait much longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceFacts:
-    """The part of a service's own description on which calls depend."""
+    """The part of a service's own description that calls depend on."""
 
     features: frozenset[str] = frozenset()
     runs_max: int | None = None
@@ -37,7 +37,7 @@ class ServiceFacts:
 
 @dataclass(slots=True)
 class Asking:
-    """The callers that need the service's own description. One of them requests it, and the others wait for the answer."""
+    """Callers that need the service's own description. One of them requests it, and the others wait for its answer."""
 
     turn: Turns = field(default_factory=Turns)
     failures: int = 0
@@ -47,26 +47,26 @@ class Asking:
 
 @dataclass(slots=True)
 class Session:
-    """The facts that every flow needs."""
+    """What every flow needs to know."""
 
     base_url: str
     api_key: str = field(repr=False)
     retry: Retry
     timeout_seconds: float
-    """An exchange fails after so many seconds without progress. A wait that was requested from the service does not count."""
+    """An exchange fails after this many seconds without progress. A wait that was requested from the service does not count."""
     facts: ServiceFacts | None = None
-    """What the service says of itself, once it was asked."""
+    """What the service says about itself, once it was asked."""
     said: Answer | None = None
     """The last whole answer about the service itself."""
     asking: tuple[Asking, Asking] = field(default_factory=lambda: (Asking(), Asking()))
-    """One for callers that do not bear a lost service, one for the rest. Their patience differs: they wait apart."""
+    """One for callers that do not bear a lost service, one for the rest. They wait apart, because their patience differs."""
     runs: Turns = field(default_factory=Turns)
     tenant: str | None = None
-    """The tenant of the credential, known once a promise was checked."""
+    """The credential's tenant. It is known once a promise was checked."""
     highest_number: int = 0
-    """The largest number of a job that was promised to this client."""
+    """The largest job number that was promised to this client."""
     deadline: float = math.inf
-    """The time of the monotonic clock at which every try and every pause ends."""
+    """The time on the monotonic clock at which every try and every pause ends."""
 
     def __post_init__(self) -> None:
         self.base_url = _checked_base_url(self.base_url)
@@ -81,7 +81,7 @@ def accepted(session: Session) -> Session:
 
 
 def _checked_base_url(base_url: str) -> str:
-    """The address without its last slash. An address that cannot be right is refused at once, and not after five tries."""
+    """The address without a slash at its end. An address that cannot be right is refused at once, not after five tries."""
     parts = urlsplit(base_url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError(f"base_url must begin with http:// or https:// and a host, and is {base_url!r}")
@@ -92,7 +92,7 @@ def _checked_base_url(base_url: str) -> str:
 
 
 def job_path(job_id: str, rest: str = "", **query: str | float | None) -> str:
-    """The path of a job. Parts of the query that are None are left out."""
+    """The path of a job. Query parameters that are None are left out."""
     return path_of(f"/v1/jobs/{part_of_path(job_id)}{rest}", **query)
 
 
@@ -110,7 +110,7 @@ def path_of(path: str, **query: str | float | None) -> str:
 
 
 def exchange(request: Request) -> Flow[Answer]:
-    """Sends a request once. Accepts a success, and a 304 if the request named the caller's copy; else raises."""
+    """Sends a request once. Accepts a success, or a 304 if the request named the caller's copy. Otherwise raises."""
     answer = yield from send(request)
     if 200 <= answer.status < 300 or (answer.status == 304 and "if-none-match" in request.headers):
         return answer
@@ -118,17 +118,17 @@ def exchange(request: Request) -> Flow[Answer]:
 
 
 def exchange_soon(request: Request) -> Flow[Answer]:
-    """Sends, only once, a request that ends work. Nobody waits for its answer, so it must not hold the caller up."""
+    """Sends a request that ends work, only once. Nobody waits for the answer, so it must not hold up the caller."""
     return (yield from exchange(replace(request, within_seconds=_END_SECONDS)))
 
 
 def call(session: Session, request: Request) -> Flow[Answer]:
-    """Sends a request that may be repeated, until it succeeds, fails for good, or has no tries or no patience left."""
+    """Sends a request that may be repeated. Stops when it succeeds or fails for good, or when no tries or no patience is left."""
     retry = session.retry
     tries, losses, puttings_off = 0, 0, 0
     lost, waited = 0.0, 0.0
     is_kept = retry.bears_loss
-    # A submission that waits for its result may be accepted long before it is answered.
+    # A submission that waits for its result may be accepted long before its answer comes.
     is_waiting = request.wait_seconds > 0 and "idempotency-key" in request.headers
     while True:
         began = time.monotonic()
@@ -140,7 +140,7 @@ def call(session: Session, request: Request) -> Flow[Answer]:
             is_kept = is_kept or (is_waiting and may_have_arrived(failure))
             is_lost = is_kept and is_away(failure) and not is_put_off(failure)
             if is_lost:
-                # The first failed request's duration does not count: the service may have been there and held it.
+                # The duration of the first failed request does not count: the service may have been there and held the request.
                 lost += 0.0 if losses == 0 else time.monotonic() - began
                 losses += 1
                 delay = delay_seconds(retry, losses, failure)
@@ -170,7 +170,7 @@ def call(session: Session, request: Request) -> Flow[Answer]:
 def read(
     session: Session, path: str, *, route: str | None = None, job_id: str | None = None, wait_seconds: float = 0.0
 ) -> Flow[dict[str, Any]]:
-    """Reads a JSON object, which must have the form of the answers of `route` and be about the job of the route, if any."""
+    """Reads a JSON object. It must have the form that answers of `route` have, and be about the route's job, if any."""
     request = Request("GET", path, {"accept": "application/json"}, wait_seconds=wait_seconds)
     body = decode((yield from call(session, request)))
     if route is not None:
@@ -179,7 +179,7 @@ def read(
 
 
 def exact_bytes(session: Session, path: str, *, wait_seconds: float = 0.0) -> Flow[ExactBytes]:
-    """Reads bytes as they are stored. A missing, malformed or different `X-Content-Sha256` is refused."""
+    """Reads bytes as they are stored. A missing, malformed or wrong `X-Content-Sha256` is refused."""
     answer = yield from call(session, Request("GET", path, {"accept": "*/*"}, wait_seconds=wait_seconds))
     declared = answer.headers.get("x-content-sha256", "")
     if not re.fullmatch("[0-9a-f]{64}", declared):
@@ -190,7 +190,7 @@ def exact_bytes(session: Session, path: str, *, wait_seconds: float = 0.0) -> Fl
 
 
 def decode(answer: Answer) -> dict[str, Any]:
-    """The JSON object of an answer."""
+    """The JSON object in an answer."""
     try:
         value = parse_strict(answer.body)
     except ValueError as error:
@@ -206,7 +206,7 @@ def supports(session: Session, feature: str) -> Flow[bool]:
 
 
 def facts_of(session: Session) -> Flow[ServiceFacts]:
-    """What the service says of itself, requested once. Nothing is known if the credential may not request it."""
+    """What the service says about itself. It is requested once. If the credential may not request it, nothing is known."""
     if session.facts is None:
         asking = session.asking[session.retry.bears_loss]
         before = asking.failures
@@ -232,7 +232,7 @@ def _asked_by(session: Session, asking: Asking) -> Flow[ServiceFacts]:
 
 
 def said_of_itself(session: Session) -> Flow[dict[str, Any]]:
-    """What the service says of itself, as it came. The service sends it again only if it has changed."""
+    """What the service says about itself, as it came. The service sends it again only if it has changed."""
     known = session.said
     etag = None if known is None else known.headers.get("etag")
     headers = {"accept": "application/json"} | ({} if etag is None else {"if-none-match": etag})
@@ -252,7 +252,7 @@ def _asked(session: Session) -> Flow[ServiceFacts]:
         return ServiceFacts()
     check_facts(body)
     bounds = body.get("per_tenant")
-    # At a service that lets nobody wait, one run is open at a time.
+    # If the service lets nobody wait, one run is open at a time.
     runs_max = None if bounds is None else max(1, int(bounds["waits_max"]))
     return ServiceFacts(frozenset(str(name) for name in body.get("features", [])), runs_max)
 
@@ -288,7 +288,7 @@ def _envelope_of(body: bytes) -> Mapping[str, Any] | None:
 
 
 def _seconds_of(header: str | None) -> int | None:
-    """The seconds from now that a header states: a whole number, or a date, as a proxy may send. RFC 9110 § 10.2.3."""
+    """The seconds from now that a header states: as a whole number or, as a proxy may send it, as a date. RFC 9110 § 10.2.3."""
     if header is None:
         return None
     if header.isascii() and header.isdigit():

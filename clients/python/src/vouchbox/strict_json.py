@@ -1,4 +1,4 @@
-"""JSON as the service and its verifiers read it: one value in UTF-8, in which nothing can be read in two ways.
+"""Reads JSON as the service and its verifiers do: one value in UTF-8, with nothing that can be read in two ways.
 
 It refuses a byte order mark, a member named twice, numbers that no double can hold, lone surrogates, and nesting deeper than 32
 levels. RFC 8259 § 4, RFC 7493 § 2.
@@ -16,7 +16,7 @@ DEPTH_MAX = 32
 
 
 def parse_strict(data: bytes) -> Json:
-    """The value of one JSON text. Raises ValueError with what is wrong with it."""
+    """The value of one JSON text. Raises ValueError that says what is wrong with the text."""
     text = data.decode("utf-8", "strict")
     if text.startswith("\ufeff"):
         raise ValueError("it begins with a byte order mark")
@@ -50,7 +50,7 @@ def _finite(text: str) -> float:
 
 
 def _whole(text: str) -> int | float:
-    """Whole numbers beyond 2**53 are read as the doubles that they are everywhere else."""
+    """Whole numbers beyond 2**53 are read as doubles, as they are everywhere else."""
     return int(text) if len(text) <= 15 else _rounded(_finite(text))
 
 

@@ -1,4 +1,4 @@
-"""Turns a caller's words about a program into the body that the contract takes."""
+"""Turns a caller's arguments about a program into the body that the contract takes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def submission_of(
     labels: Sequence[str] | None = None,
     sign_labels: bool | None = None,
 ) -> JobSubmission:
-    """The submission of the given code, or the given submission. The other given members are added to it."""
+    """A submission of the given code, or the given submission itself. The other given members are added to it."""
     said = {
         "language": language,
         "files": None if files is None else input_files(files),
@@ -61,7 +61,7 @@ def submission_of(
 
 
 def _list_of(texts: Sequence[str] | None, name: str) -> list[str] | None:
-    """Refuses a text in place of a list, because a text is a sequence too, of its characters."""
+    """Refuses a text in place of a list. Otherwise, Python would take the text as a sequence of its characters."""
     if isinstance(texts, str):
         raise TypeError(f"{name} must be a list of texts, and not one text: {name}=[{texts!r}]")
     return None if texts is None else list(texts)
@@ -73,7 +73,7 @@ def body_of(submission: Mapping[str, object]) -> bytes:
 
 
 def input_path(name: str) -> str:
-    """A name of a file as a path in the cell: `data.csv` is `input/data.csv`."""
+    """A file's name as a path in the cell: `data.csv` becomes `input/data.csv`."""
     return name if name.startswith("input/") else f"input/{name}"
 
 
@@ -90,5 +90,5 @@ def _input_file(path: str, content: FileContent) -> InputFile | UploadedFile | O
 
 
 def bytes_of(content: bytes | str) -> bytes:
-    """The bytes of a file: text as UTF-8."""
+    """The bytes of a file. Text becomes UTF-8."""
     return content.encode() if isinstance(content, str) else bytes(content)

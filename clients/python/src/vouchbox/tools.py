@@ -1,4 +1,4 @@
-"""The tools of a run: functions of the caller's, which the program calls. Calls and answers are events of the job."""
+"""The tools of a run: the caller's functions that the program can call. Calls and answers are events of the job."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ERROR_CHARACTERS_MAX = 4096
 _DESCRIPTION_CHARACTERS_MAX = 1024
 
 _UNFIT = frozenset(("tool_result_misfit", "payload_too_large", "invalid_request", "invalid_json"))
-"""Refusals of an answer that does not have the form that the service takes. The program gets an error in its place."""
+"""How the service refuses an answer whose form it does not accept. The program gets an error instead of the answer."""
 
 _LATE = frozenset(("job_terminal", "tool_call_answered", "job_not_found"))
 """Refusals after which nobody waits for the answer."""
@@ -33,8 +33,8 @@ _LATE = frozenset(("job_terminal", "tool_call_answered", "job_not_found"))
 class Tool:
     """A function that a program may call, and its description.
 
-    Members that are left out come from the function: the description is the first paragraph of its docstring, and the JSON
-    Schema of `arguments` comes from its type hints. A result that does not fit the schema `result` is an error of the tool.
+    Members that are left out come from the function: the description is the first paragraph of its docstring, and the JSON Schema
+    of `arguments` comes from its type hints. A result that does not fit the schema `result` counts as the tool's error.
     """
 
     function: Callable[..., object]
@@ -42,10 +42,10 @@ class Tool:
     arguments: Schema | None = None
     result: Schema | None = None
     timeout_seconds: float | None = None
-    """How long it may take, before the program is told that it took too long."""
+    """How long the function may take. After that, the program is told that it took too long."""
 
     def described_as(self, name: str) -> ToolDescription:
-        """The tool as it is described to the service."""
+        """The description of the tool that is sent to the service."""
         documented = (inspect.getdoc(self.function) or "").split("\n\n")[0][:_DESCRIPTION_CHARACTERS_MAX]
         told = {
             "name": name,
@@ -69,11 +69,11 @@ class ToolCall:
 
 Tools: TypeAlias = Mapping[str, Callable[..., object] | Tool]
 Approve: TypeAlias = Callable[[ToolCall], object]
-"""Called before a tool runs. True lets the tool run. Any other value refuses the call; a text tells the program why."""
+"""Called before a tool runs. Only True lets the tool run. Any other value refuses the call; a text tells the program why."""
 
 
 def tool_calls(session: Session, job_id: str, *, after: int = 0, wait_seconds: float = 0.0) -> Flow[ToolCalls]:
-    """The unanswered calls whose number is greater than `after`.
+    """The unanswered calls with numbers greater than `after`.
 
     With `wait_seconds` (0 to 300) the service replies once there is such a call. `next_cursor` is None once the job has ended.
     """
@@ -83,7 +83,7 @@ def tool_calls(session: Session, job_id: str, *, after: int = 0, wait_seconds: f
 
 
 def answer_tool_call(session: Session, job_id: str, seq: int, answer: Mapping[str, object]) -> Flow[ToolAnswerTaken]:
-    """Answers a call by its number, with `{"result": …}` or `{"error": "…"}`. The same answer may be sent again."""
+    """Answers the call that has this number. The answer is `{"result": …}` or `{"error": "…"}` and may be sent again."""
     headers = {"accept": "application/json", "content-type": "application/json"}
     request = Request("POST", job_path(job_id, f"/tool-calls/{seq}"), headers, body_of(answer))
     body = decode((yield from call(session, request)))
@@ -94,7 +94,7 @@ def answer_tool_call(session: Session, job_id: str, seq: int, answer: Mapping[st
 def with_tools(
     submission: JobSubmission, tools: Tools, limits: ToolLimitsInput | None, recorded: Sequence[ToolDescription] = ()
 ) -> JobSubmission:
-    """The submission with the tools in it. A tool that the submission itself describes keeps that description."""
+    """The submission with the tools added. A tool that the submission already describes keeps that description."""
     given = submission.get("tools", ())
     defined = [_tool_of(tool).described_as(name) for name, tool in tools.items()]
     described = {each["name"]: each for each in (*recorded, *defined, *given)}
@@ -128,7 +128,7 @@ class ToolRunner:
     _workers: int = 0
 
     def take(self, event: Event) -> Flow[None]:
-        """Takes each event of the job. A call of a tool is answered while everything else continues."""
+        """Takes each event of the job. A tool call is answered while everything else continues."""
         if event["kind"] != "tool_call":
             return
         data = event["data"]
@@ -170,7 +170,7 @@ class ToolRunner:
         yield from self.break_off()
 
     def _answer(self, waiting: ToolCall) -> Flow[None]:
-        # A call of a job that was submitted earlier may already have an answer. Then its tool must not run a second time.
+        # If the job was submitted earlier, the call may already have an answer. The tool must then not run a second time.
         if self.is_replayed:
             page = yield from tool_calls(self.session, self.job_id, after=waiting.seq - 1)
             if not page["calls"] or page["calls"][0]["seq"] != waiting.seq:
@@ -202,10 +202,10 @@ class ToolRunner:
 
 
 def _plain(value: object) -> object:
-    """An object in the form that JSON has for it: a data class, or a model of Pydantic."""
+    """The JSON form of an object that is a data class or a Pydantic model."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.asdict(value)
-    dump = getattr(value, "model_dump", None)  # Models of Pydantic have this method.
+    dump = getattr(value, "model_dump", None)  # Pydantic models have this method.
     if callable(dump):
         return dump(mode="json")
     raise TypeError(f"a tool cannot return a {type(value).__name__}")

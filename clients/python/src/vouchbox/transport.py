@@ -1,4 +1,4 @@
-"""Turns requests into calls of httpx, and its answers and errors into ours. Both drivers share it."""
+"""Turns requests into calls of httpx, and httpx's answers and errors into ours. Both drivers share this module."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .failures import TransportFailure
 from .session import Session
 
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
-"""More than the largest answer of the contract."""
+"""More than the largest answer that the contract allows."""
 
 
 ANSWER_BYTES_A_SECOND = 4096
-"""The slowest allowed rate of an answer after the longest time without progress. A trickle would never end."""
+"""The slowest rate at which an answer may come after the longest time without progress. A trickle would never end."""
 
 
 class _Bearer(httpx.Auth):
-    """The credential of one service. As an `Auth`, it takes precedence over a .netrc file."""
+    """The credential for one service. Because it is an `Auth`, it takes precedence over a .netrc file."""
 
     def __init__(self, api_key: str) -> None:
         self._header = f"Bearer {api_key}"
@@ -34,7 +34,7 @@ class _Bearer(httpx.Auth):
 
 
 def arguments_of(session: Session, request: Request) -> dict[str, Any]:
-    """The arguments of `httpx.Client.stream`. A redirect is never followed: it would give the key to another host."""
+    """The arguments for `httpx.Client.stream`. A redirect is never followed: it would give the key to another host."""
     seconds = min(session.timeout_seconds, request.within_seconds)
     return {
         "method": request.method,
@@ -49,24 +49,24 @@ def arguments_of(session: Session, request: Request) -> dict[str, Any]:
 
 
 def _seconds_of(session: Session, request: Request) -> float:
-    """The longest time without progress of the answer."""
+    """How long the answer may go without progress."""
     return min(session.timeout_seconds + request.wait_seconds, request.within_seconds)
 
 
 def send_at_once(response: httpx.Response) -> None:
-    """Lets later requests of this connection go out at once. Without asyncio, httpcore up to 0.16 sends the body after
-    the head, and the kernel holds the body back for 40 ms, until the head is acknowledged."""
+    """Lets later requests on this connection go out at once. Without asyncio, httpcore up to 0.16 sends the body after the head,
+    and the kernel holds the body back for 40 ms until the head is acknowledged."""
     extensions = cast("Mapping[str, Any]", response.extensions)  # pyright: ignore[reportUnknownMemberType]
     stream = extensions.get("network_stream")
     connection: Any = None if stream is None else stream.get_extra_info("socket")
     if isinstance(connection, socket.socket) and connection.family in (socket.AF_INET, socket.AF_INET6):
-        # A connection that broke already has nothing to send.
+        # A connection that has already broken has nothing to send.
         with contextlib.suppress(OSError):
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 class Gathering:
-    """An answer while it comes."""
+    """An answer while it arrives."""
 
     def __init__(self, session: Session, request: Request) -> None:
         self._what = f"{request.method} {request.path.split('?')[0]}"
@@ -90,7 +90,7 @@ class Gathering:
             raise TransportFailure("timeout", f"the answer to {self._what} comes too slowly")
 
     def answer(self) -> Answer:
-        """The whole answer. A body that is not as long as was declared is refused."""
+        """The whole answer. A body that does not have the declared length is refused."""
         response = self._response
         assert response is not None, "an answer has a head"
         declared = response.headers.get("content-length")
@@ -100,7 +100,7 @@ class Gathering:
         return Answer(response.status_code, headers, bytes(self._body))
 
     def failure(self, error: httpx.HTTPError) -> TransportFailure:
-        """What an error of httpx means."""
+        """The failure that an httpx error means."""
         if isinstance(error, httpx.TimeoutException):
             return TransportFailure("timeout", f"no answer in time to {self._what}")
         if self._response is not None:

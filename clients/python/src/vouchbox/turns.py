@@ -1,7 +1,7 @@
 """Turns, first come, first served.
 
-A client has no more runs open than the service lets its tenant have. The rest wait here, in order, where waiting costs nobody
-anything. Threads may share a client, so its turns are safe for threads.
+A client has no more runs open than the service allows its tenant. The other runs wait here in order, where waiting costs nobody
+anything. Threads may share a client, so its turns are thread-safe.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Turns:
 
     @property
     def open(self) -> int:
-        """Turns that are taken."""
+        """How many turns are taken."""
         return self._open
 
     @property
@@ -42,7 +42,7 @@ class Turns:
             return False
 
     def give_up(self, begin: Callable[[], None]) -> None:
-        """Leaves the queue. A turn that was given meanwhile is passed on."""
+        """Leaves the queue. If the turn has come meanwhile, it is passed on."""
         with self._lock:
             if begin in self._waiting:
                 self._waiting.remove(begin)
@@ -50,7 +50,7 @@ class Turns:
         self.pass_on()
 
     def pass_on(self) -> None:
-        """Ends a turn: the caller that has waited longest gets it."""
+        """Ends a turn. The caller that has waited longest gets it."""
         with self._lock:
             if not self._waiting:
                 self._open -= 1

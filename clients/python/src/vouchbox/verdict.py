@@ -1,7 +1,7 @@
-"""Refuses a verdict that the judge cannot have made of the grading that was sent.
+"""Refuses a verdict that the judge cannot have made for the grading that was sent.
 
-Its names, groups, digests and totals must follow from the grading and from the verdict of each test, and its jobs must
-be those of the grading. The outcome of each job is believed here: the job's signed record states it.
+The verdict's names, groups, digests and totals must follow from the grading and from each test's verdict, and its jobs must be
+the grading's jobs. Each job's outcome is taken as true here; the job's signed record states it.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class GradingJobs:
     """The jobs of a grading of one program."""
 
     tests: dict[str, str] = field(default_factory=dict[str, str])
-    """The last job of each test, by its name."""
+    """Each test's last job, keyed by the test's name."""
     ids: dict[str, None] = field(default_factory=dict[str, None])
     """The ids of all jobs, in the order in which they ended."""
 
 
 def verdict_of(data: bytes, sent: Mapping[str, Any], jobs: GradingJobs) -> Mapping[str, Any]:
-    """The verdict. Raises `TransportFailure` for a document that the judge cannot have made of this grading."""
+    """The verdict. Raises `TransportFailure` for a document that the judge cannot have made for this grading."""
     try:
         said: Any = parse_strict(data)
     except ValueError as error:
@@ -96,7 +96,7 @@ def _facts_of_test(
     yield "run", said["run"] and said["run"]["job_id"], said["run"] and jobs.tests.get(known["name"])
     records = [said["run"], said["starved"], said["check"], *said["validations"]]
     yield "jobs", _strangers(records, jobs), []
-    # If no program of the grader checks the output, a comparer with the codes of Kattis may check it.
+    # If none of the grader's programs checks the output, a comparer with Kattis's codes may check it.
     checker = sent.get("checker") or sent.get("interactor") or {"codes": "kattis"}
     yield "check", said["check"] and said["check"]["codes"], said["check"] and checker.get("codes", "testlib")
     validators: list[dict[str, Any]] = sent.get("validators", [])
@@ -114,16 +114,16 @@ def _digest(told: str | None, text: str) -> str | None:
 
 
 def _strangers(records: Iterable[Mapping[str, Any] | None], jobs: GradingJobs) -> list[str]:
-    """The jobs that records name and that the grading does not have."""
+    """The jobs that are named in records but are not among the grading's jobs."""
     return [record["job_id"] for record in records if record is not None and record["job_id"] not in jobs.ids]
 
 
 _ALL_TESTS: Final = "all"
-"""The group of a grading without groups."""
+"""The one group in a grading without groups."""
 
 
 def _groups(sent: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The groups with every member."""
+    """The groups with every member filled in."""
     usual: dict[str, Any] = {"score": "sum", "after": [], "stop": False}
     if "groups" not in sent:
         return [{**usual, "name": _ALL_TESTS, "stop": sent.get("stop", False)}]
@@ -135,7 +135,7 @@ def _members(group: Mapping[str, Any], tests: Sequence[Mapping[str, Any]]) -> li
 
 
 def _skipped(groups: Sequence[Mapping[str, Any]], tests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The tests that are not run: those of a group that waits for a failed group, and those after a test that ended its group."""
+    """The tests that are not run: those in a group that waits for a failed one, and those after a test that ended their group."""
     failed: set[str] = set()
     for group in groups:
         is_over = not failed.isdisjoint(group["after"])
@@ -164,7 +164,7 @@ def _part(test: Mapping[str, Any]) -> float:
 
 
 def _sum(points: Iterable[float]) -> float:
-    """The sum, added from the first to the last as the judge does. `sum` of newer Pythons rounds differently."""
+    """The sum, added from the first to the last as the judge does it. In newer Pythons, `sum` rounds differently."""
     total: float = 0
     for each in points:
         total += each

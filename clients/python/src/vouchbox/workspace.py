@@ -1,8 +1,8 @@
 """Files that stay between runs, kept by the caller.
 
-A step is a job that gets the files as its input, works in a directory that holds them, and gives back what is then
-there. The service keeps no state: each step gets what the previous step left. Every step checks this in the receipts:
-the digest of its input must equal the digest of the previous output.
+A step is a job that gets the files as input, works in a directory that holds them, and gives back what is there at the end. The
+service keeps no state: each step gets what the previous step left. Every step checks this with the receipts: the digest of its
+input must equal the digest of the previous output.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ class Step:
     job_id: str
     receipt_sha256: str
     input_digest: str
-    """The digest of the files that the program was given, from the receipt."""
+    """The receipt's digest of the files that the program was given."""
     output_digest: str
-    """The digest of the files that it left, from the receipt."""
+    """The receipt's digest of the files that the program left."""
     was_kept: bool
-    """Whether the workspace took over what the program left. It does not if a limit or a request ended the program, or if it left
-    more or larger files than come back."""
+    """Whether the workspace kept what the program left. It does not if a limit or a request ended the program, or if the program
+    left more or larger files than can come back."""
     edited: bool
     """Whether the caller changed files after the last kept step and before this step."""
 
 
 def files_digest(files: Iterable[Mapping[str, Any]]) -> str:
-    """The digest of a set of files: SHA-256 of the canonical JSON of their `path`, `sha256` and `size_bytes`, in the order
-    of the paths."""
+    """The digest of a set of files: SHA-256 of the canonical JSON of each file's `path`, `sha256` and `size_bytes`, ordered by
+    path."""
     rows = [{name: file[name] for name in ("path", "sha256", "size_bytes")} for file in files]
     return sha256_hex(canonical_json(sorted(rows, key=lambda row: str(row["path"]))))
 
 
 def _below(directory: str, records: object) -> list[dict[str, Any]]:
-    """The files of a receipt's list, with their paths below `input/` or `output/`."""
+    """The files in a receipt's list, with their paths below `input/` or `output/`."""
     if not isinstance(records, list):
         raise EvidenceFailure("workspace", "the receipt does not list the files")
     listed = cast("list[dict[str, Any]]", records)
@@ -80,7 +80,7 @@ class WorkspaceState:
         )
 
     def kept_digest(self) -> str:
-        """The digest of the files that the last kept step left; before the first step, that of no files."""
+        """The digest of the files that the last kept step left. Before the first step, the digest of no files."""
         return next((step.output_digest for step in reversed(self.steps) if step.was_kept), files_digest(()))
 
 
@@ -104,8 +104,8 @@ def run_step(
     """Runs a program in the workspace: its working directory holds the files, and what it leaves there is kept.
 
     `language` is `python`, `node`, `typescript` or `bash`. The files are bounded as a job's are: 32 of 2 MiB, 4 MiB in all.
-    Variables in memory, empty directories and modes are not kept. Raises `EvidenceFailure` where the receipt says that the
-    program was given other files, or left others, than this workspace knows.
+    Variables in memory, empty directories and modes are not kept. Raises `EvidenceFailure` if the receipt says that the program
+    was given or left other files than this workspace knows.
     """
     wrapped = in_workspace(program, language)
     sent, sent_digest = dict(workspace.files), workspace.digest()
@@ -154,13 +154,13 @@ def _step_of(workspace: WorkspaceState, ended: RunResult, sent_digest: str) -> S
 
 
 def _is_complete(ended: RunResult) -> bool:
-    """Whether the program ended by itself after it had its files, and all that it left came back."""
+    """Whether the program got its files and ended by itself, and everything that it left came back."""
     has_lost = any(violation["type"].startswith("output_") for violation in ended.violations)
     return ended.status in ("succeeded", "failed") and ended.terminal_reason == "exited" and not has_lost
 
 
 def verify_steps(workspace: WorkspaceState) -> Flow[None]:
-    """Recomputes the record of every step, and checks that each step got the files that the last kept step left.
+    """Recomputes every step's record, and checks that each step got the files that the last kept step left.
 
     Raises `EvidenceFailure` for the first step that fails. An `edited` step may have got other files.
     """
@@ -178,7 +178,7 @@ def verify_steps(workspace: WorkspaceState) -> Flow[None]:
 
 
 def in_workspace(program: str, language: str) -> str:
-    """A program that copies its input to its output, works there, and then becomes the given program."""
+    """A program that copies its input to its output, changes to that directory, and then becomes the given program."""
     match language:
         case "python":
             return _PYTHON.format(program=json.dumps(program, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""The parts of a workspace that only handle its files. They need no service, and are the same in both clients."""
+"""The parts of a workspace that only handle its files. They need no service and are the same for both clients."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ class WorkspaceFiles:
     _context: WorkspaceState
 
     def write(self, path: str, content: bytes | str) -> None:
-        """Adds a file or replaces it. `path` is relative, such as `data/a.csv`."""
+        """Adds or replaces a file. `path` is relative, such as `data/a.csv`."""
         self._context.files[checked_path(path)] = content.encode() if isinstance(content, str) else bytes(content)
 
     def read(self, path: str) -> bytes:
-        """The content of a file. Raises KeyError where there is none."""
+        """The content of a file. Raises KeyError if there is no such file."""
         return self._context.files[path]
 
     def remove(self, path: str) -> None:
-        """Removes a file. Raises KeyError where there is none."""
+        """Removes a file. Raises KeyError if there is no such file."""
         del self._context.files[path]
 
     def paths(self) -> list[str]:
@@ -30,7 +30,7 @@ class WorkspaceFiles:
 
     @property
     def steps(self) -> Sequence[Step]:
-        """The steps so far, in their order."""
+        """The steps so far, in order."""
         return tuple(self._context.steps)
 
     @property

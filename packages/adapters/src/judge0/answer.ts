@@ -1,4 +1,4 @@
-/** The members of Judge0's answer about one submission, by name, limited to those that the caller requests. */
+/** Judge0's answer about one submission: its members by name, or only those that the caller requests. */
 import type { JobDetail, JobSubmission } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import type { AdapterParts } from '../adapter.ts';
@@ -24,7 +24,7 @@ export interface Asked {
   readonly ran?: Ran | undefined;
 }
 
-/** @throws AdapterError for an unknown token, and for fields that no submission has */
+/** @throws AdapterError if the token is unknown, or if a requested field does not exist */
 export async function answerOf(client: Client, { token, form, fields = '', ran }: Asked): Promise<Members> {
   const given = fields.split(',').flatMap((name) => name.trim() || []);
   const names = given.length === 0 ? DEFAULT_FIELDS : given;
@@ -62,7 +62,7 @@ interface Problem {
   readonly problem: string;
 }
 
-/** The facts about the job itself that an answer states in addition to the outcome. */
+/** The facts about the job that an answer states besides the outcome. */
 interface Job extends Pick<JobDetail, 'status' | 'language' | 'created_at' | 'finished_at'> {
   readonly requested_spec: Partial<Omit<JobSubmission, 'tools'>>;
 }
@@ -77,7 +77,7 @@ async function storedJob(client: Client, job_id: string): Promise<readonly [Job,
   return [detail, endOrProblem({ ...result, ...detail })];
 }
 
-/** A job that the adapter has just run, and whose receipt it has. */
+/** A job that the adapter has just run. The adapter has its receipt. */
 function jobOf(ran: Ran): Job {
   const { status, receipt } = ofProgram(ran);
   const { created_at, finished_at } = receipt;
@@ -94,7 +94,7 @@ function endOrProblem(end: Parameters<typeof endOf>[0]): Ended | Problem {
   }
 }
 
-/** The compiler's messages about a program that it compiled; null if there are none, or if they are no longer kept. */
+/** The compiler's messages about a program that did compile; null if there are none, or if they are no longer kept. */
 async function wordsOfBuild(client: Client, { requested_spec }: Job, ran: Ran | undefined) {
   const { product } = requested_spec;
   if (product === undefined) return null;
@@ -111,7 +111,7 @@ function numberOf(ended: Ended | Problem, expectedDigest: string | null): Status
   return 'problem' in ended ? 13 : statusOf(ended, expectedDigest);
 }
 
-/** The outcome of a job that did not end or did not compile: every member is null. */
+/** The outcome of a job that has not ended or did not compile: every member is null. */
 const NO_OUTCOME = {
   stdout: null,
   stderr: null,
@@ -140,7 +140,7 @@ function outcomeOf(ended: Ended | Problem | null): Members {
   };
 }
 
-/** The message for a compiler that a limit ended: such a compiler has often written no message itself. */
+/** The message about a compiler that a limit stopped. Such a compiler has often written no message itself. */
 function compilerLimit(ended: Ended): string {
   return ended.kind === 'time_limit' ? 'Compilation time limit exceeded.' : messageOf(ended);
 }
@@ -149,7 +149,7 @@ function seconds(milliseconds: number | null): string | null {
   return milliseconds === null ? null : (milliseconds / 1000).toFixed(3);
 }
 
-/** The members that are in base64 on request: texts of programs, compilers and the sandbox. */
+/** The members that are sent in base64 on request: texts from programs, compilers and the sandbox. */
 const TEXTS = ['stdout', 'stderr', 'compile_output', 'message'] as const;
 
 function inForm(outcome: Members, form: TextForm): Members {

@@ -1,8 +1,8 @@
-/** Judge0's numbers of languages. Several numbers may name versions of one language; all of them run the offered version. */
+/** Judge0's numbers for languages. Several may stand for versions of one language; all of them run the offered version. */
 import type { Language } from '@vouchbox/protocol/vocabulary';
 import type { OfferedLanguage } from '../languages.ts';
 
-/** The numbers of each language. Judge0's lists name the first. */
+/** Each language's numbers. Judge0's lists show the first one. */
 const NUMBERS: Readonly<Record<Language, readonly number[]>> = {
   python: [71, 92, 100, 109, 113],
   node: [63, 93, 97, 102],
@@ -31,7 +31,7 @@ const NAMES: Readonly<Record<Language, string>> = {
   cpp: 'C++ (GCC',
 };
 
-/** The number that the list has for a language. */
+/** The number that the list shows for a language. */
 export function usualNumber(language: Language): number {
   const [id = 0] = NUMBERS[language];
   return id;

@@ -6,7 +6,7 @@ import { AdapterError } from '../adapter-error.ts';
 import { judge0Language, languageOfNumber } from './languages.ts';
 import { STATUSES, type StatusNumber, statusNumbered } from './statuses.ts';
 
-/** The most submissions of a batch. */
+/** The most submissions in a batch. */
 export const batchMax = 20;
 
 export function addLists(app: FastifyInstance, { languages }: AdapterParts): void {

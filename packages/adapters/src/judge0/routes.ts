@@ -67,14 +67,14 @@ function addBatches(app: FastifyInstance, parts: AdapterParts): void {
   });
 }
 
-/** @throws AdapterError for a batch with too many submissions, or without a submission */
+/** @throws AdapterError if the batch is empty or has too many submissions */
 function inBatch<Item>(items: readonly Item[]): readonly Item[] {
   if (items.length === 0) throw new AdapterError(400, 'there should be at least one submission in a batch');
   if (items.length <= batchMax) return items;
   throw new AdapterError(400, `number of submissions in a batch should be less than or equal to ${batchMax}`);
 }
 
-/** Submits one submission of a batch. If it fails, only its own answer is an error, and the other answers are tokens. */
+/** Submits one submission of a batch. A failure is the answer to this submission only; the others still get tokens. */
 async function submitOne(given: unknown, form: TextForm, parts: AdapterParts): Promise<object> {
   try {
     return { token: await submit(objectOf(given, 'submissions'), form, parts) };

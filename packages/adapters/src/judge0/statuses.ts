@@ -1,4 +1,4 @@
-/** Judge0's statuses, and the choice of the status that fits the end of a job. */
+/** Judge0's statuses, and which of them fits the way a job ended. */
 import type { Ended } from '../run-program.ts';
 import { outputDigest } from './token.ts';
 
@@ -26,18 +26,18 @@ export function statusNumbered(id: StatusNumber) {
 
 const BY_SIGNAL: Readonly<Record<string, StatusNumber>> = { SIGSEGV: 7, SIGXFSZ: 8, SIGFPE: 9, SIGABRT: 10 };
 
-/** The status for an end. Judge0 has none for memory, so the status is a runtime error whose message names the reason. */
+/** The status for an end. Judge0 has no status for exceeded memory: that is a runtime error, and its message names the reason. */
 export function statusOf(
   { kind, stage, exitCode, signal, stdout, truncated }: Ended,
   expectedDigest: string | null,
 ): StatusNumber {
-  // As in Judge0, a compiler that takes too long is a compilation error, not an exceeded time limit.
+  // As in Judge0, a compiler that takes too long counts as a compilation error, not as an exceeded time limit.
   if (stage === 'compile') return 6;
   if (kind === 'time_limit') return 5;
   if (kind === 'memory_limit') return 12;
   if (kind === 'signaled') return BY_SIGNAL[signal ?? ''] ?? 12;
   if (exitCode !== 0) return 11;
   if (expectedDigest === null) return 3;
-  // A cut output never counts as the expected output, because its rest is unknown.
+  // A truncated output never counts as the expected output, because the rest of the output is unknown.
   return !truncated && outputDigest(stdout) === expectedDigest ? 3 : 4;
 }

@@ -9,17 +9,17 @@ import { outputDigest } from './token.ts';
 
 export interface Judge0Submission {
   readonly program: Program;
-  /** The caller's number for the language; null if it is the usual number, which the list has. */
+  /** The caller's number for the language; null if it is the usual number, the one in the list. */
   readonly languageNumber: number | null;
   readonly expectedDigest: string | null;
 }
 
-/** Whether requests and answers have their texts in base64. */
+/** Whether the texts in requests and answers are plain or in base64. */
 export type TextForm = 'plain' | 'base64';
 
 const BLANK = "can't be blank";
 
-/** Members that have no counterpart here. A value in the list requests nothing, so it is accepted; any other value is refused. */
+/** Members without a counterpart here. The listed values request nothing and are accepted; any other value is refused. */
 const UNSUPPORTED: Readonly<Record<string, readonly unknown[]>> = {
   additional_files: [''],
   callback_url: [''],
@@ -30,11 +30,11 @@ const UNSUPPORTED: Readonly<Record<string, readonly unknown[]>> = {
 
 export interface Offer {
   readonly offered: readonly OfferedLanguage[];
-  /** Whether the service compiles a program in a job of its own. Only such a job takes compiler options. */
+  /** Whether the service compiles a program in a separate job. Only such a job takes compiler options. */
   readonly hasBuilds: boolean;
 }
 
-/** @throws AdapterError that names the wrong member */
+/** @throws AdapterError with the name of the wrong member */
 export function submissionOf(body: Body, form: TextForm, { offered, hasBuilds }: Offer): Judge0Submission {
   refuseUnsupported(body);
   const number = optionalNumber(body, 'language_id');
@@ -112,7 +112,7 @@ function decoded(text: string, form: TextForm): string {
   return form === 'plain' ? text : Buffer.from(text, 'base64').toString();
 }
 
-/** Splits a line into words as a shell does, but knows only the shell's quotes. */
+/** Splits a line into words like a shell, but of the shell's syntax it knows only the quotes. */
 function wordsOf(line: string): string[] {
   const pieces = line.match(/(?:[^\s"']+|"[^"]*"|'[^']*')+/g) ?? [];
   return pieces.map((piece) =>

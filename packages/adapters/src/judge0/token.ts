@@ -1,15 +1,15 @@
 /**
- * A Judge0 token. If nothing else must be remembered, the token is the UUID in the job's id, which has the length of Judge0's
- * tokens. Otherwise the token has the id with the values that Judge0 would have stored: the caller's number for the language,
- * if it is not the usual one, and a digest of the output that the caller expects. So an adapter keeps nothing, and any adapter
- * answers for every job. The program never sees the expected output.
+ * A Judge0 token. If nothing else must be remembered, the token is the UUID from the job's id, as long as Judge0's own tokens.
+ * Otherwise the token also contains the values that Judge0 would have stored: the caller's number for the language, if it is
+ * not the usual one, and a digest of the output that the caller expects. So an adapter stores nothing, and any adapter can
+ * answer for every job. The program never sees the expected output.
  */
 import { createHash } from 'node:crypto';
 import { AdapterError } from '../adapter-error.ts';
 
 export interface Token {
   readonly job_id: string;
-  /** The caller's number for the job's language; null if it is the usual number, which the list has. */
+  /** The caller's number for the job's language; null if it is the usual number, the one in the list. */
   readonly languageNumber: number | null;
   /** Null if the caller expects no particular output. */
   readonly expectedDigest: string | null;
@@ -39,7 +39,7 @@ export function parseToken(text: string): Token {
   };
 }
 
-/** The digest of an output without the white space that Judge0 ignores: at the end of each line and of the whole output. */
+/** The digest of an output. Like Judge0, it ignores white space at the end of each line and of the whole output. */
 export function outputDigest(text: string): string {
   const compared = text
     .split('\n')

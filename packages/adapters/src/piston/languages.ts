@@ -1,4 +1,4 @@
-/** Piston's names for our languages: its main name, the aliases that callers use, and the program that runs the language. */
+/** Piston's names for each of our languages: the main name, the aliases that callers use, and the program that runs it. */
 import type { Language } from '@vouchbox/protocol/vocabulary';
 import type { OfferedLanguage } from '../languages.ts';
 
@@ -30,7 +30,7 @@ export function pistonRuntime({ language, version }: OfferedLanguage): PistonRun
   return { ...NAMES[language], version };
 }
 
-/** A row of Piston's list of packages, which here has only installed packages. */
+/** A row of Piston's list of packages. Here, the list shows only installed packages. */
 export function pistonPackage({ language, version }: OfferedLanguage) {
   return { language: NAMES[language].language, language_version: version, installed: true };
 }

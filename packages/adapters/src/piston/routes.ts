@@ -1,5 +1,5 @@
 /**
- * Piston's interface, version 2: `/api/v2/runtimes` and `/api/v2/execute`, also under the prefix that its public service had.
+ * Piston's interface, version 2: `/api/v2/runtimes` and `/api/v2/execute`, also under the prefix of Piston's public service.
  * Callers cannot select a version: the installed version runs, whatever is requested, and the answer names it.
  */
 import type { Capabilities } from '@vouchbox/protocol';
@@ -61,7 +61,7 @@ function argument(word: unknown): string {
   throw new AdapterError(400, 'args must be an array of strings', 'args');
 }
 
-/** A file of a request. Files without a name are numbered, as in Piston. */
+/** A file in a request. Files without a name are numbered, as in Piston. */
 function fileOf(value: unknown, index: number): NamedFile {
   const file = objectOf(value, `files[${index}]`);
   const content = requiredText(file, 'content');
@@ -73,14 +73,14 @@ function fileOf(value: unknown, index: number): NamedFile {
   return { path: optionalText(file, 'name') ?? `file${index}.code`, content_base64: bytes.toString('base64') };
 }
 
-/** The limits of a stage: Piston's name, our name, and how many of Piston's units (milliseconds or bytes) ours has. */
+/** The limits of a stage: Piston's name, our name, and how many of Piston's units (milliseconds or bytes) make one of ours. */
 const LIMITS = [
   ['timeout', 'wall_seconds', 1000],
   ['cpu_time', 'cpu_seconds', 1000],
   ['memory_limit', 'mem_mb', 2 ** 20],
 ] as const;
 
-/** The limits of a stage. If a limit is absent or 0, or -1 for memory (no limit in Piston), the service's default applies. */
+/** Limits of a stage. The service's default applies if a limit is absent or 0, or if a memory limit is -1 (none in Piston). */
 function limitsOf(stage: 'compile' | 'run', body: Body, ceilings: Ceilings): Program['limits'] {
   const limits: Program['limits'] = {};
   for (const [name, limit, unit] of LIMITS) {
@@ -101,7 +101,7 @@ function answerOf(ran: Ran, offered: OfferedLanguage) {
   const { language, version } = pistonRuntime(offered);
   const ended = stagesOf(ran);
   const compile = ended.compile === null ? {} : { compile: stageOf(ended.compile) };
-  // Piston, too, reports the failure of a compiler as the outcome of both stages.
+  // Piston, too, reports a compiler's failure as the outcome of both stages.
   const run = ended.run === null ? compile.compile : stageOf(ended.run);
   return { language, version, ...compile, run };
 }

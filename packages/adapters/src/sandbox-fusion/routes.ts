@@ -1,4 +1,4 @@
-/** SandboxFusion's `POST /run_code`, which trainers of models call. */
+/** SandboxFusion's `POST /run_code`, which programs that train models call. */
 import { constants } from 'node:os';
 import { LANGUAGES, type Language } from '@vouchbox/protocol/vocabulary';
 import type { FastifyInstance } from 'fastify';
@@ -23,7 +23,7 @@ const NAMES: Readonly<Record<Language, readonly string[]>> = {
   cpp: ['cpp'],
 };
 
-/** SandboxFusion's name for the file with the code, which matters only if there are other files. */
+/** SandboxFusion's name for the file with the code. The name matters only if there are other files. */
 const MAIN_FILES: Readonly<Partial<Record<Language, string>>> = {
   python: 'main.py',
   node: 'main.js',
@@ -38,7 +38,7 @@ export const sandboxFusion: Adapter = {
     });
   },
   statusOf: ({ status }) => (status === 400 ? 422 : status >= 500 ? 200 : status),
-  // In SandboxFusion, an error in the sandbox is an outcome, not a failed request.
+  // SandboxFusion reports an error in the sandbox as an outcome, not as a failed request.
   errorBody: ({ status, message, member }) =>
     status >= 500
       ? { ...NOTHING, status: 'SandboxError', message }
@@ -69,7 +69,7 @@ function programOf(body: Body): Program {
   };
 }
 
-/** A file with its content; a file without content is left out, as in SandboxFusion. */
+/** A file with its content. A file without content is skipped, as in SandboxFusion. */
 function fileOf([path, content]: [string, unknown]): NamedFile[] {
   if (content === null) return [];
   if (typeof content !== 'string') throw unsupported('files', `files.${path} must be base64 text`);
@@ -105,7 +105,7 @@ function stageOf(ended: Ended) {
   };
 }
 
-/** The number of a signal, which Python's `returncode` negates. A program killed for its memory got SIGKILL. */
+/** A signal's number; Python's `returncode` is its negative. A program that exceeded its memory was killed with SIGKILL. */
 function signalNumber(signal: string | null): number {
   return constants.signals[(signal ?? 'SIGKILL') as NodeJS.Signals] ?? constants.signals.SIGKILL;
 }

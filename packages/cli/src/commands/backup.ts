@@ -1,4 +1,4 @@
-/** `vouchbox backup`, `vouchbox restore` and `vouchbox copy-store` in the table of commands. */
+/** Adds `vouchbox backup`, `vouchbox restore` and `vouchbox copy-store` to the table of commands. */
 import type { Command } from 'commander';
 import { running, withJson, withStore } from './options.ts';
 

@@ -1,4 +1,4 @@
-/** `vouchbox completion` in the table of commands. Its scripts have the words of that table. */
+/** Adds `vouchbox completion` to the table of commands. The scripts that it prints know the words of that table. */
 import { Argument, type Command } from 'commander';
 import type { Shell } from '../completion/completion-script.ts';
 

@@ -1,4 +1,4 @@
-/** `vouchbox grade` in the table of commands. */
+/** Adds `vouchbox grade` to the table of commands. */
 import { COMPARISONS } from '@vouchbox/protocol/grading';
 import { type Command, Option } from 'commander';
 import { running, withAccess, withDemands } from './options.ts';

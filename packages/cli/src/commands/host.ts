@@ -1,4 +1,4 @@
-/** The commands that prepare a host and its packs, in the table of commands. */
+/** Adds the commands that prepare a host and its packs to the table of commands. */
 import type { Command } from 'commander';
 import { EXIT } from '../failures/exit-code.ts';
 import { running, withDataDirectory, withJson } from './options.ts';

@@ -1,11 +1,11 @@
-/** The commands that put another interface in front of a service, in the table of commands. */
+/** Adds the commands that put another interface in front of a service to the table of commands. */
 import type { AdapterName } from '@vouchbox/adapters';
 import { Argument, type Command } from 'commander';
 import type { ConfiguredProgram } from '../mcp/client-configuration.ts';
 import type { McpOptions } from '../mcp/mcp.ts';
 import { collect, ending, port, running, withAccess, withJson } from './options.ts';
 
-/** These names are repeated here, because the code that defines them is loaded only when its command runs. */
+/** The names are repeated here because the code that defines them is loaded only when its command runs. */
 const ADAPTER_NAMES: AdapterName[] = ['piston', 'judge0', 'sandbox-fusion'];
 const CONFIGURED_PROGRAMS: ConfiguredProgram[] = ['claude', 'cursor', 'vscode'];
 
@@ -38,7 +38,7 @@ export function addMcp(program: Command, version: string): void {
     .addArgument(new Argument('<program>', 'whose settings').choices(CONFIGURED_PROGRAMS))
     .action(async (asked: ConfiguredProgram, _options: object, own: Command) => {
       const { mcpConfiguration } = await import('../mcp/mcp.ts');
-      // `vouchbox mcp` has the same options, and commander gives their values to that command.
+      // `vouchbox mcp` has the same options, and commander gives the values to that command, not to this one.
       await ending(mcpConfiguration(asked, own.optsWithGlobals<McpOptions>()));
     });
   withJson(withAccess(command));

@@ -1,4 +1,4 @@
-/** `vouchbox jobs`, `libraries`, `sessions`, `link`, `links` and the other commands about jobs in the table of commands. */
+/** Adds the commands about jobs to the table: `vouchbox jobs`, `libraries`, `sessions`, `link`, `links` and others. */
 import { LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import { type Command, Option } from 'commander';
 import { collect, duration, running, seconds, sessionName, withAccess, withJson } from './options.ts';
@@ -68,7 +68,7 @@ export function addSessions(program: Command): void {
   for (const command of [list, remove]) withJson(withAccess(command));
 }
 
-/** `vouchbox link`, and `vouchbox links`, which lists links, with its subcommand. */
+/** `vouchbox link`, which makes a link, and `vouchbox links`, which lists links, with its subcommand. */
 export function addLinks(program: Command): void {
   const link = program
     .command('link')

@@ -1,4 +1,4 @@
-/** `vouchbox keys` and `vouchbox attestation-keys` in the table of commands. */
+/** Adds `vouchbox keys` and `vouchbox attestation-keys` to the table of commands. */
 import type { Command } from 'commander';
 import { duration, running, withDataDirectory, withJson, withStore } from './options.ts';
 

@@ -1,4 +1,4 @@
-/** The commands about logs of signed results, in the table of commands. */
+/** Adds the commands about logs of signed results to the table of commands. */
 import type { Command } from 'commander';
 import { MONITOR_EXIT } from '../failures/exit-code.ts';
 import { collect, port, running, seconds, withDataDirectory, withJson } from './options.ts';

@@ -1,4 +1,4 @@
-/** `vouchbox login`, `logout` and `profiles` in the table of commands. */
+/** Adds `vouchbox login`, `logout` and `profiles` to the table of commands. */
 import type { Command } from 'commander';
 import { running, withJson } from './options.ts';
 

@@ -1,16 +1,16 @@
-/** The options that several commands share, and how commands set the process's exit code. */
+/** The options that several commands share, and the way in which a command sets the process's exit code. */
 import { ISOLATION_CLASSES, LIMIT_NAMES, SESSION_NAME } from '@vouchbox/protocol/vocabulary';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
-/** What a command returns: its exit code, or nothing if it either succeeds or throws. */
+/** What a command returns: its exit code, or nothing if the command can only succeed or throw. */
 type Ending = number | Promise<number> | Promise<void>;
 
-/** Sets the exit code of the process to the one that a command returns. */
+/** Sets the process's exit code to what a command returns. */
 export async function ending(work: Ending): Promise<void> {
   process.exitCode = (await work) ?? 0;
 }
 
-/** The action of a command: loads the command's code, and calls it with the arguments that commander gives. */
+/** A command's action: loads the command's code, and calls it with the arguments from commander. */
 export function running<Given extends unknown[]>(load: () => Promise<(...given: Given) => Ending>) {
   return async (...given: Given) => {
     const work = await load();
@@ -21,7 +21,7 @@ export function running<Given extends unknown[]>(load: () => Promise<(...given: 
 /** Collects an option that may be given several times. */
 export const collect = (value: string, earlier: readonly string[]): readonly string[] => [...earlier, value];
 
-/** Reads an option that takes a port, 0 for any free one. */
+/** Reads an option that takes a port, where 0 means any free port. */
 export function port(text: string): number {
   if (!/^\d+$/.test(text) || Number(text) > 65_535) throw new InvalidArgumentError('It is not a port.');
   return Number(text);
@@ -78,7 +78,7 @@ export function withAccess(command: Command): Command {
     .option('--profile <name>', 'the service that `vouchbox login` keeps under this name (or SERVICE_PROFILE)');
 }
 
-/** `--data-dir`, for a command that administers a service of this host. */
+/** `--data-dir`, for a command that administers a service on this host. */
 export function withDataDirectory(command: Command): Command {
   return command.option('--data-dir <directory>', 'where the service keeps its data (or SERVICE_DATA_DIR)');
 }

@@ -1,4 +1,4 @@
-/** `vouchbox run` in the table of commands. */
+/** Adds `vouchbox run` to the table of commands. */
 import { LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import type { Command } from 'commander';
 import { EXIT } from '../failures/exit-code.ts';

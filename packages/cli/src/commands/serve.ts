@@ -1,4 +1,4 @@
-/** `vouchbox serve` in the table of commands. Its options are the settings of the service. */
+/** Adds `vouchbox serve` to the table of commands. Its options are the service's settings. */
 import { type Command, Option } from 'commander';
 import { ending, withJson } from './options.ts';
 
@@ -17,7 +17,7 @@ export async function addServe(program: Command, settings: 'with_settings' | 'wi
   );
 }
 
-/** commander turns `data-dir` into `dataDir`, but a setting has the name of its flag. */
+/** commander turns `data-dir` into `dataDir`, but a setting is named like its flag. */
 function settingsOf(command: Command): Record<string, string> {
   const given = command.opts<Record<string, string>>();
   return Object.fromEntries(

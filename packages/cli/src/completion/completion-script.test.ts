@@ -1,4 +1,4 @@
-/** Each shell reads its script and completes words as it does for a person at that shell. */
+/** Each shell reads its script and completes words as it would for a person who types there. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,7 +34,7 @@ COMP_WORDS=(vouchbox "$@"); COMP_CWORD=$#
 $(complete -p vouchbox | sed -n 's/.*-F \\([^ ]*\\).*/\\1/p')
 printf '%s\\n' "\${COMPREPLY[@]}"`;
 
-/** What a shell offers after these words. The last word is the one that is being typed. */
+/** What a shell offers after these words. The last word is still being typed. */
 const OFFERS: Readonly<Record<'bash' | 'fish', (words: readonly string[]) => string[]>> = {
   bash: (words) =>
     shellOutput('bash', ['--norc'], BASH, [script('bash'), ...words])
@@ -79,7 +79,7 @@ describe('completion of file names', () => {
   });
 });
 
-/** A zsh at a terminal of its own, in which `vouchbox` prints the words that it was called with. */
+/** A zsh with its own terminal. In it, `vouchbox` prints the words that it was called with. */
 const ZSH = `zmodload zsh/zpty
 zpty shell zsh -f -i
 zpty -w shell "PS1=; autoload -U compinit; compinit -u -D; vouchbox() { print -r -- called:\\$* }; source $1; print read-y"

@@ -1,6 +1,6 @@
 /**
- * The completion script of `vouchbox`, and of `svc`, its second name: a table of all words, read from the table of commands, and
- * a short shell function that looks up the matching words. Nothing is started when Tab is pressed.
+ * The completion script for `vouchbox` and for its second name, `svc`. It has all words, taken from the table of commands, and
+ * a short shell function that looks up the matching words. Pressing Tab starts no program.
  */
 import { JOB_STATUSES, LANGUAGES, LIMIT_NAMES } from '@vouchbox/protocol/vocabulary';
 import type { Command, Option } from 'commander';
@@ -12,8 +12,8 @@ export function completionScript(shell: Shell, program: Command): string {
 }
 
 /**
- * A line for each word: the words before it, the word, and its meaning, as in `jobs |list|the newest jobs first`. A
- * value comes after its option: `jobs list --status|queued|`. A line without a word says that the option takes a value.
+ * A line for each word: the words before it, the word, and its meaning, as in `jobs |list|the newest jobs first`. For a
+ * value, the words end with its option: `jobs list --status|queued|`. A line without a word says that the option takes a value.
  */
 function linesOf(command: Command, typed: string): string[] {
   const choices = command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices);
@@ -31,7 +31,7 @@ function wordOf({ long, flags }: Option): string {
   return long ?? flags;
 }
 
-/** The values of each option that takes a value from a list. */
+/** The possible values of each option that takes one from a list. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   '--language': LANGUAGES,
   '--limit <name=value>': LIMIT_NAMES.map((name) => `${name}=`),
@@ -45,7 +45,7 @@ function valueLines(option: Option, typed: string): string[] {
   return [`${typed}|`, ...values.map((value) => `${typed}|${value}|`)];
 }
 
-/** A function for zsh, and bash from 3.2 on. Gets the word being typed and the words before it, and prints what may follow. */
+/** A function for zsh and for bash from 3.2 on. It takes the word being typed and the words before it, and prints the offers. */
 const OFFERS = (table: string) => `_vouchbox_table=${shellWord(table)}
 _vouchbox_offers() {
   local word=$1 before= typed= context rest

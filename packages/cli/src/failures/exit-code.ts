@@ -1,7 +1,7 @@
 /**
- * The exit codes of `vouchbox`. `vouchbox run` exits with the program's own code. If the program did not end by itself, the code
- * is that of shells, `timeout` and container tools. A program may exit with any of these codes itself: the line on stderr and the
- * job's status tell the cases apart.
+ * The exit codes of `vouchbox`. `vouchbox run` exits with the program's own code. If the program did not end by itself, `run`
+ * uses the codes of shells, `timeout` and container tools. A program may exit with one of these codes itself: the line on stderr
+ * and the job's status tell the cases apart.
  */
 import { constants } from 'node:os';
 import type { JobStatus } from '@vouchbox/protocol';
@@ -12,13 +12,13 @@ export const EXIT = {
   failed: 1,
   /** The command line itself is wrong. */
   usage: 2,
-  /** A wall or CPU limit ended the program; `timeout` has the same code. */
+  /** A wall or CPU limit ended the program; `timeout` uses the same code. */
   timedOut: 124,
   /** The program did not end by itself: the service refused it, failed, or could not be reached. */
   notRun: 125,
-  /** The job was cancelled; shells have the same code for SIGINT. */
+  /** The job was cancelled; shells use the same code for SIGINT. */
   cancelled: 130,
-  /** The memory limit ended the program; shells have the same code for SIGKILL. */
+  /** The memory limit ended the program; shells use the same code for SIGKILL. */
   outOfMemory: 137,
 } as const;
 
@@ -28,7 +28,7 @@ export const EXPORT_EXIT = {
   /** The directory could not be written on this host. */
   failed: 1,
   usage: 2,
-  /** The service, or a stopped service's data, does not give the job: it is unknown, not signed yet, or not for this key. */
+  /** The service, or a stopped service's data, cannot give the job: it is unknown, not signed yet, or not for this key. */
   refused: 3,
   /** The service did not answer, or its answer broke off. A later try may succeed. */
   unanswered: 4,
@@ -37,7 +37,7 @@ export const EXPORT_EXIT = {
   cancelled: 130,
 } as const;
 
-/** The exit codes of `vouchbox monitor` if it ends by itself. docs/COMMAND.md. */
+/** The exit codes of `vouchbox monitor` if no interrupt ended it. docs/COMMAND.md. */
 export const MONITOR_EXIT = {
   ok: 0,
   failed: 1,
@@ -77,7 +77,7 @@ export function exitCodeOf({ status, exit_code, signal }: Ended): number {
   }
 }
 
-/** 128 and the signal's number, as in shells. */
+/** 128 plus the signal's number, as in shells. */
 function signalCode(signal: string | null): number {
   const number = Object.entries(constants.signals).find(([name]) => name === signal)?.[1];
   return number === undefined ? EXIT.failed : 128 + number;

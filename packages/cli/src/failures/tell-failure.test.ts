@@ -16,7 +16,7 @@ test.each([
     'It is spent (rate_limited, request req_1); this was grading grd_1',
   ],
   [new TransportFailure('undecodable', 'no verdict'), 'no verdict; this was grading grd_1'],
-])('an accepted grading is named, and goes on only if the service was away: %s', (failure, line) => {
+])('a failure names the accepted grading, which goes on only if the service was away: %s', (failure, line) => {
   failure.grading_id = 'grd_1';
   const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   try {

@@ -1,4 +1,4 @@
-/** Reports a failure of the command: in one line on stderr with advice, and by an exit code. */
+/** Reports a failure of the command: prints one line with advice on stderr, and chooses the exit code. */
 import { isAway, ServiceFailure, TransportFailure } from '@vouchbox/client';
 import { printable, printableText } from '@vouchbox/protocol/vocabulary';
 import { CommanderError } from 'commander';
@@ -10,7 +10,7 @@ const lineCharactersMax = 4096;
 
 /**
  * Reports a failure on stderr in as few lines as possible, and returns its exit code.
- * @param failed the code of a failure that is not wrong usage
+ * @param failed the exit code for a failure that is not wrong usage
  */
 export function tellFailure(error: unknown, failed: number): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
@@ -24,7 +24,7 @@ function lineOf(error: unknown): string {
   return printableText(error instanceof Error ? (error.stack ?? error.message) : String(error));
 }
 
-/** A message that a person can act on, perhaps from an untrusted service; null for a bug. */
+/** A message that a person can act on; null for a bug. The message may come from an untrusted service. */
 function messageOf(error: unknown): string | null {
   if (error instanceof ServiceFailure) return `${refusalLine(error)}${goingOn(error)}`;
   if (error instanceof TransportFailure) return `${transportLine(error)}${goingOn(error)}`;
@@ -33,7 +33,7 @@ function messageOf(error: unknown): string | null {
   return isUsageError(error) || error instanceof CommandFailure ? error.message : null;
 }
 
-/** Names a grading that the service accepted. If the service was away, the client does not cancel the grading, which goes on. */
+/** Names a grading that the service accepted. If the service was away, the client did not cancel the grading, so it goes on. */
 function goingOn(error: ServiceFailure | TransportFailure): string {
   const { grading_id: id } = error;
   if (id === null) return '';
@@ -46,7 +46,7 @@ function isRefusedPort(error: unknown): error is Error {
   return error instanceof Error && 'syscall' in error && error.syscall === 'listen';
 }
 
-/** Advice to a caller about a refusal, if the service's own message has none. */
+/** Advice for a caller about a refusal, used if the service's own message has none. */
 const NEXT_STEPS: Readonly<Record<string, string>> = {
   unauthorized:
     '`vouchbox keys list`, on the host of the service, shows which keys are valid, but none of SERVICE_LEGACY_KEYS',
@@ -64,12 +64,12 @@ function refusalLine({ message, code, requestId }: ServiceFailure): string {
   return `${message} (${code}, request ${requestId ?? 'unknown'})${next === undefined ? '' : `; ${next}`}`;
 }
 
-/** The message for a request without a usable answer, with the reason. */
+/** The message about a request that got no usable answer, with the reason. */
 export function transportLine(error: TransportFailure): string {
   return `${error.message}${causeOf(error)}`;
 }
 
-/** The codes with which OpenSSL says that an answer is not TLS. */
+/** The codes by which OpenSSL reports that an answer is not TLS. */
 const NOT_TLS = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG']);
 
 /** The details of a failed fetch, such as a refused connection. */
@@ -88,7 +88,7 @@ function codeOf(error: Error): unknown {
   return 'code' in error ? error.code : undefined;
 }
 
-/** Recognises the error by its name, because the verifier has its own class, which most commands do not load. */
+/** Recognises the error by its name: the verifier has its own class for it, and most commands do not load that class. */
 function isUsageError(error: unknown): error is Error {
   return error instanceof Error && error.name === 'UsageError';
 }

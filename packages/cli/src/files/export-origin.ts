@@ -1,4 +1,4 @@
-/** The source of a job's export, and its files in a directory. docs/VERIFYING.md. */
+/** Where a job's export comes from, and how its files are written to a directory. docs/VERIFYING.md. */
 import {
   type ExportChoice,
   type ExportContent,
@@ -11,18 +11,18 @@ import { inputsOf, type Receipt } from '@vouchbox/protocol';
 import { WrongAnswer } from '../failures/command-failure.ts';
 import type { NewDirectory } from './new-directory.ts';
 
-/** A job that can be exported. Its uploaded files have up to 64 MiB together, and are read one at a time, in pieces. */
+/** A job that can be exported. Its uploaded files have up to 64 MiB in total, so they are read one at a time, in pieces. */
 export interface ExportOrigin {
   /** The source without the job's uploaded files. */
   readonly source: ExportSource;
   /**
    * Gives the uploaded file of this name, `sha256:…`, to a reader. If the file breaks off, the reader is called again with the
-   * whole file. Null if the file is not stored any more.
+   * whole file. Null if the file is no longer stored.
    */
   readonly readBlob: (blob: string, read: BlobReader) => Promise<FileDigest | null>;
-  /** The proof that the log has the envelope. Fails if the log does not have it. */
+  /** The proof that the log contains the envelope. Fails if the log does not contain the envelope. */
   readonly logProof: () => Promise<Uint8Array>;
-  /** The signed promise of the job. Fails if the job has no promise. */
+  /** The job's signed promise. Fails if the job has none. */
   readonly promise: () => Promise<Uint8Array>;
   /** The envelope of the canary that the job names. Fails if the file does not exist. */
   readonly canary: () => Promise<Uint8Array>;
@@ -31,16 +31,16 @@ export interface ExportOrigin {
 /** Takes a file in pieces, and returns its size and digest. */
 export type BlobReader = (pieces: AsyncIterable<Uint8Array>) => Promise<FileDigest>;
 
-/** An export, and its missing parts. */
+/** An export that was written, and the parts that it lacks. */
 export interface Exported {
-  /** Paths of uploaded files that are not stored any more, and so not in the directory. The receipt has their digests. */
+  /** Paths of uploaded files that are missing because they are no longer stored. The receipt has their digests. */
   readonly missing: readonly string[];
-  /** Every file of the export, by its path in it. */
+  /** The path of every file in the export. */
   readonly files: readonly string[];
 }
 
 /**
- * Writes every file of the export below a prefix, the manifest last: an incomplete directory does not look like an export.
+ * Writes every file of the export below a prefix. The manifest is last: without it, a directory does not look like an export.
  * @throws WrongAnswer if the service's files cannot be a job's export
  */
 export async function writeExport(
@@ -60,11 +60,11 @@ export async function writeExport(
 }
 
 export interface Uploads extends Pick<Exported, 'missing'> {
-  /** The size and digest of each stored upload that was read, by its `sha256:…`. */
+  /** The size and digest of each stored upload that was read, keyed by its `sha256:…`. */
   readonly blobs: ReadonlyMap<string, FileDigest>;
 }
 
-/** Gives each uploaded file of the export to a reader, once its path is known to be that of an input file. */
+/** Gives each uploaded file of the export to a reader, after checking that the file's path can be that of an input file. */
 export async function readUploads(
   { source, readBlob }: Omit<ExportOrigin, 'logProof' | 'promise' | 'canary'>,
   choice: ExportChoice,
@@ -83,7 +83,7 @@ export async function readUploads(
   return { blobs, missing };
 }
 
-/** Every file of the export by its path, the manifest first. Throws the failures that the command shows. */
+/** Every file of the export by its path, the manifest first. A problem is thrown as a failure that the command shows. */
 export function exportFilesOf(source: ExportSource, choice: ExportChoice): Map<string, ExportContent> {
   try {
     return exportFiles(source, choice);
@@ -93,7 +93,7 @@ export function exportFilesOf(source: ExportSource, choice: ExportChoice): Map<s
   }
 }
 
-/** Every file that is named only by its digest, listed as if it were stored. Its size is known once it is read. */
+/** Every file that the job names only by its digest, as if each were stored. A size is known only once the file is read. */
 function namedBlobs({ requested_spec, receipt_json }: ExportSource): Map<string, FileDigest> {
   const { large_outputs = [] } = (JSON.parse(receipt_json) ?? {}) as Partial<Receipt>;
   const named = [

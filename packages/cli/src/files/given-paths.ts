@@ -3,7 +3,7 @@ import { outputProblem, pathProblem } from '@vouchbox/protocol/vocabulary';
 import { UsageError } from '../failures/usage-error.ts';
 import { shellWord } from '../terminal/shell-word.ts';
 
-/** @throws UsageError if the path cannot be that of an output */
+/** @throws UsageError if no output can have this path */
 export function checkOutputPath(path: string, given: string): void {
   const problem = problemOfOutput(path);
   if (problem === null) return;
@@ -12,7 +12,7 @@ export function checkOutputPath(path: string, given: string): void {
   throw wrong('--output', { given, problem, meant: meant.find((each) => problemOfOutput(each) === null), target });
 }
 
-/** The service takes a star as a part of a name; a person who types a star means a pattern. */
+/** For the service, a star is a part of a name, but a person who types a star means a pattern. */
 function problemOfOutput(path: string): string | null {
   if (path.replace(/\/\*\*$/, '').includes('*')) {
     return 'has a * outside of a pattern: only output/** and output/DIRECTORY/** are patterns';
@@ -20,7 +20,7 @@ function problemOfOutput(path: string): string | null {
   return outputProblem(path);
 }
 
-/** @throws UsageError if the path cannot be that of an input file */
+/** @throws UsageError if no input file can have this path */
 export function checkInputPath(path: string, given: string): void {
   const problem = pathProblem(path, 'input');
   if (problem === null) return;
@@ -28,7 +28,7 @@ export function checkInputPath(path: string, given: string): void {
   throw wrong('--file', { given, problem, meant, target: given.slice(path.length) });
 }
 
-/** The path without final `/` and `*`: `output/*`, `output/` and `output` all mean everything in that directory. */
+/** The path without `/` and `*` at its end: `output/*`, `output/` and `output` all mean everything in that directory. */
 function withoutStars(path: string): string {
   return path.replace(/\/*\**$/, '');
 }
@@ -37,7 +37,7 @@ interface Wrong {
   readonly given: string;
   readonly problem: string;
   readonly meant: string | undefined;
-  /** The rest of the argument, from its `=` on. */
+  /** The rest of the argument, from the `=` on. */
   readonly target: string;
 }
 

@@ -7,7 +7,7 @@ import { fetchOutputs } from './large-output-files.ts';
 
 const record = { path: 'output/a', size_bytes: 3, sha256: 'digest' };
 
-/** A service that breaks off every answer before the answer of this number, which has the whole file. */
+/** A service that breaks off its answers until the one with this number. That one has the whole file. */
 function breakingOff(answers: number) {
   const asked: string[] = [];
   async function* pieces(): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
@@ -22,7 +22,7 @@ function breakingOff(answers: number) {
   return { asked, downloadPieces };
 }
 
-test('a large output that breaks off is fetched again, up to three times in all', async () => {
+test('a large output is fetched again if the answer breaks off, up to three times in all', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-cli-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const wanted = [{ path: 'output/a', target: join(directory, 'a') }];
@@ -31,7 +31,7 @@ test('a large output that breaks off is fetched again, up to three times in all'
   await expect(fetchOutputs(wanted, [record], breakingOff(4))).rejects.toThrow('broke off');
 });
 
-test('a device gets no part of a large output twice', async () => {
+test('no part of a large output is written to a device twice', async () => {
   const service = breakingOff(2);
   await expect(fetchOutputs([{ path: 'output/a', target: '/dev/null' }], [record], service)).rejects.toThrow(
     'broke off',

@@ -6,7 +6,7 @@ import type { ArtifactRecord, FoldedResult } from '@vouchbox/protocol';
 import { type WantedOutput, type WrittenOutput, type WrittenOutputs, writeTarget } from './output-files.ts';
 import { readWhole } from './whole-blob.ts';
 
-/** Writes each large output that came back. A file that is not whole is removed again. */
+/** Writes each large output that came back. A file that arrives incomplete is removed again. */
 export async function fetchOutputs(
   wanted: readonly WantedOutput[],
   records: readonly ArtifactRecord[],
@@ -23,8 +23,8 @@ export async function fetchOutputs(
       continue;
     }
     const { size_bytes, sha256 } = record;
-    // The pieces end with an error unless the whole file came with the right digest. If they break off, a plain file is
-    // removed and fetched again. A device keeps the bytes that it got, and gets none of them twice.
+    // The pieces end with an error unless the whole file came with the right digest. If the pieces break off, a plain file is
+    // removed and fetched again. A device keeps the bytes that were written to it, and none of them is written twice.
     const takesAgain = ({ reason }: TransportFailure) => reason === 'truncated' && !existsSync(target);
     const read = (pieces: AsyncIterable<Uint8Array>) => writeTarget(target, pieces);
     await readWhole(client, `sha256:${sha256}`, { read, takesAgain, signal });
@@ -33,7 +33,7 @@ export async function fetchOutputs(
   return { written, missing };
 }
 
-/** Writes all of standard output: fetched by its digest, or taken from the result if the result has every byte. */
+/** Writes the whole standard output. Takes it from the result if that has every byte; otherwise fetches it by its digest. */
 export async function fetchStdout(
   wanted: WantedOutput,
   { status, stdout, truncated, violations, large_outputs = [] }: FoldedResult,

@@ -1,4 +1,4 @@
-/** The files that are left if a directory cannot be replaced. */
+/** Which files are left if a directory cannot be replaced. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ beforeEach(() => {
   writeFileSync(join(target, 'text'), 'earlier');
 });
 afterEach(() => {
-  // A file system that was mounted in the directory may have moved with it.
+  // A file system that was mounted in a directory may have moved with that directory.
   const mounted = readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
     .map((line) => line.split(' ')[1] ?? '');
@@ -25,7 +25,7 @@ afterEach(() => {
   rmSync(here, { recursive: true, force: true });
 });
 
-/** Mounts a file system at a directory. The kernel lets nobody move or remove such a directory. */
+/** Mounts a file system at a directory, so that the kernel lets nobody move or remove the directory. */
 function mount(path: string): void {
   mkdirSync(path, { recursive: true });
   execFileSync('mount', ['-t', 'tmpfs', 'none', path]);
@@ -35,7 +35,7 @@ function replaced(): Promise<unknown> {
   return replaceDirectory(target, (directory) => directory.write('text', Buffer.from('new')));
 }
 
-test.runIf(isRoot)('an earlier directory that cannot be removed is named, and the new one is in place', async () => {
+test.runIf(isRoot)('if the earlier directory cannot be removed, it is named, and the new one is in place', async () => {
   mount(join(target, 'inside'));
   const failure = await replaced().catch((error: Error) => error.message);
   const [earlier = ''] = readdirSync(here).filter((name) => name.startsWith('verdict.earlier-'));

@@ -6,20 +6,20 @@ import { CommandFailure } from '../failures/command-failure.ts';
 import { UsageError } from '../failures/usage-error.ts';
 import { taken } from './new-file.ts';
 
-/** A new directory, which has a temporary name until it is complete. */
+/** A new directory. It has a temporary name until it is complete. */
 export interface NewDirectory {
   /**
-   * Writes a file that arrives at once or in pieces, and returns its size and digest. A file that breaks off leaves nothing.
-   * @throws what the pieces throw, and CommandFailure if the file cannot be written, or its path could lead out of the directory
+   * Writes a file that arrives at once or in pieces, and returns its size and digest. If the pieces break off, no file is left.
+   * @throws what the pieces throw, and CommandFailure if the file cannot be written or its path could lead out of the directory
    */
   write(path: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<FileDigest>;
-  /** Makes an empty directory, to which files may be added later. */
+  /** Makes an empty directory. Files may be added to it later. */
   makeDirectory(path: string): Promise<unknown>;
 }
 
 /**
- * Makes a directory, which has a temporary name until `fill` has succeeded. Removes only files that were made here. @throws
- * UsageError if the directory exists or cannot be made
+ * Makes a directory. It has a temporary name until `fill` has succeeded. Only files made here are ever removed.
+ * @throws UsageError if the directory exists or cannot be made
  */
 export async function writeDirectory<Result>(
   target: string,
@@ -29,13 +29,13 @@ export async function writeDirectory<Result>(
   try {
     return await fillBeside(target, fill, (partial) => rename(partial, target));
   } catch (error) {
-    // The directory is empty, unless somebody has written into it since.
+    // The directory is still empty unless somebody else has written into it.
     await rmdir(target).catch(() => {});
     throw error;
   }
 }
 
-/** Like `writeDirectory`, but replaces an existing directory, which stays as it is until the new one is whole. */
+/** Like `writeDirectory`, but replaces an existing directory. That one stays as it is until the new one is whole. */
 export async function replaceDirectory<Result>(
   target: string,
   fill: (directory: NewDirectory) => Promise<Result>,
@@ -69,7 +69,7 @@ async function exchanged(target: string, partial: string): Promise<string> {
   return earlier;
 }
 
-/** Fills a directory beside an existing one, and then lets it take the place and the mode of the existing one. */
+/** Fills a new directory beside the existing one, and then gives it the mode and the place of the existing one. */
 async function fillBeside<Result>(
   target: string,
   fill: (directory: NewDirectory) => Promise<Result>,
@@ -88,14 +88,14 @@ async function fillBeside<Result>(
   }
 }
 
-/** Refuses a name under which no directory can be made. Call it before the work whose results go there. @throws UsageError */
+/** Checks that a directory of this name can be made. Call this before the work whose results go there. @throws UsageError */
 export async function checkNew(target: string): Promise<void> {
   if (await stat(target).catch(() => null)) throw taken(target, '--output');
   const parent = await stat(dirname(target)).catch(() => null);
   if (!parent?.isDirectory()) throw new UsageError(`${target} cannot be made: ${dirname(target)} is not a directory`);
 }
 
-/** Whether the path is relative and spelled so that it can only mean a place below the directory. */
+/** Whether the path is relative and, as it is spelled, can only mean a place below the directory. */
 function isBelow(path: string): boolean {
   return path.split('/').every((part) => !['', '.', '..'].includes(part)) && !/[\\\0]/.test(path);
 }
@@ -109,7 +109,7 @@ function newDirectory(root: string, here: Here): NewDirectory {
     async write(path, content) {
       if (!isBelow(path)) throw new CommandFailure(`nothing was written: ${path} is not a path below the directory`);
       const pieces = content instanceof Uint8Array ? [content].values() : content[Symbol.asyncIterator]();
-      // The file is made only once its first piece has come.
+      // The file is made only after its first piece has arrived.
       const first = await pieces.next();
       const file = join(root, path);
       await here(mkdir(dirname(file), { recursive: true }));

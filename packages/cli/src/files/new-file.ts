@@ -1,10 +1,10 @@
-/** A file that a command makes. An existing file may be evidence or a key, so it is never overwritten. */
+/** Writes a command's new file. An existing file may be evidence or a key, so none is ever overwritten. */
 import { writeFileSync } from 'node:fs';
 import { UsageError } from '../failures/usage-error.ts';
 
 /**
- * @param option the option that can give another name, if there is one
- * @throws UsageError if something has that name already, or the file cannot be made
+ * @param option the option by which the user can give another name, if there is one
+ * @throws UsageError if the name is taken or the file cannot be made
  */
 export function writeNew(file: string, content: string | Uint8Array, option?: string): void {
   try {

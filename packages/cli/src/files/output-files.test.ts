@@ -49,7 +49,7 @@ test('a matched output is written below the directory of its pattern, unless its
 test.runIf(process.platform === 'linux').each([
   ['no directory can be made', '/proc/1/none/such/a', 'ENOENT'],
   ['the disk is full', '/dev/full', 'ENOSPC'],
-])('an output is an error that names its file if %s', async (_, target, code) => {
+])('writing an output fails with an error that names its file if %s', async (_, target, code) => {
   const artifact = { path: 'output/a', size_bytes: 2, sha256: '', content_base64: '/wA=' };
   const written = writeOutputs([{ path: 'output/a', target }], [artifact]);
   await expect(written).rejects.toThrow(CommandFailure);
@@ -57,7 +57,7 @@ test.runIf(process.platform === 'linux').each([
 });
 
 test.runIf(process.platform === 'linux')(
-  'a device that refuses a file stays, and what a broken download wrote is removed',
+  'a device that refuses a file stays, but what a broken download wrote is removed',
   async () => {
     const directory = mkdtempSync(join(tmpdir(), 'svc-cli-'));
     onTestFinished(() => rmSync(directory, { recursive: true }));

@@ -1,4 +1,4 @@
-/** Writes the files that a job returned, each to its requested place. Files that were not requested are not written. */
+/** Writes the files that a job returned, each to its requested place. Only requested files are written. */
 import { type FileHandle, open, realpath, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Artifact } from '@vouchbox/protocol';
@@ -7,19 +7,19 @@ import { makeDirectories } from '@vouchbox/server/make-directories';
 import { CommandFailure } from '../failures/command-failure.ts';
 
 /**
- * A requested output, and the file of this host that it goes to. For a pattern, the path ends with `/**` and the target
- * is a directory.
+ * A requested output, and the file on this host that it is written to. For a pattern, the path ends with `/**` and the
+ * target is a directory.
  */
 export interface WantedOutput {
   readonly path: string;
   readonly target: string;
 }
 
-/** A file that was written here, and its path in the job. */
+/** A file that was written on this host, and its path in the job. */
 export interface WrittenOutput {
   /** The path of the output in the job, below `output/`. */
   readonly path: string;
-  /** The path to which it was written. */
+  /** The path on this host. */
   readonly file: string;
   readonly size_bytes: number;
   readonly sha256: string;
@@ -52,8 +52,8 @@ export async function writeOutputs(
 }
 
 /**
- * Writes a file whole. If that fails, the part that was written is removed again.
- * @throws what the content throws, and CommandFailure if this host refuses the file: its disk may be full
+ * Writes a whole file. If that fails, the written part is removed again.
+ * @throws what the content throws, and CommandFailure if this host refuses the file, for example because its disk is full
  */
 export async function writeTarget(target: string, content: Parameters<FileHandle['writeFile']>[0]): Promise<void> {
   try {
@@ -62,7 +62,7 @@ export async function writeTarget(target: string, content: Parameters<FileHandle
     try {
       await file.writeFile(content);
     } catch (error) {
-      // Only a plain file is removed, and never a device.
+      // Only a plain file is removed; a device never is.
       if ((await file.stat()).isFile()) await rm(await realpath(target), { force: true });
       throw error;
     }
@@ -89,8 +89,8 @@ interface Below {
 }
 
 /**
- * All files below a directory, except those that were requested by name. A path that could lead elsewhere is not
- * written.
+ * All files below a directory, except those that were requested by name. A file whose path could lead elsewhere is
+ * skipped.
  */
 function below({ directory, output, artifacts, wanted }: Below): File[] {
   return artifacts

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CommandFailure } from '../failures/command-failure.ts';
 
-/** Makes a new directory, which the caller removes. @throws CommandFailure if there is no place for one */
+/** Makes a new directory. The caller must remove it. @throws CommandFailure if it cannot be made */
 export function temporaryDirectory(prefix: string): string {
   try {
     return mkdtempSync(join(tmpdir(), prefix));

@@ -1,8 +1,8 @@
-/** Uploads the input files that are too large to be sent inline, so that `vouchbox run --file` takes them, too. */
+/** Uploads input files that are too large to be sent inline, so that `vouchbox run --file` takes them as well. */
 import type { CallOptions, InputFile, JobSubmission, ServiceClient } from '@vouchbox/client';
 import { fileBytesMax, filesTotalBytesMax } from '@vouchbox/protocol/vocabulary';
 
-/** Uploads a submission's large files, and names them in it. An older service gets the submission unchanged, and refuses it. */
+/** Uploads a submission's large files and names them by digest. An older service gets the unchanged submission and refuses it. */
 export async function withUploads(
   submission: JobSubmission,
   client: Pick<ServiceClient, 'capabilities' | 'upload'>,
@@ -22,7 +22,7 @@ export async function withUploads(
   return { ...submission, files };
 }
 
-/** The files to upload: those above the bound of an inline file, then the largest others until the rest fits inline. */
+/** The files to upload: those too large to be inline, and then the largest others, until the rest fits inline together. */
 function largeFiles(files: readonly InputFile[]): readonly InputFile[] {
   const bySize = files.map((file) => ({ file, bytes: Buffer.byteLength(file.content_base64, 'base64') }));
   bySize.sort((one, other) => other.bytes - one.bytes);

@@ -1,4 +1,4 @@
-/** The archive of packages has every name and mode that a cell restores, and the same bytes for the same files. */
+/** An archive of packages has every name and mode that a cell restores, and equal files always give equal bytes. */
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,

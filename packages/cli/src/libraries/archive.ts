@@ -1,4 +1,4 @@
-/** The archive of a directory of packages, in the form that a cell unpacks: tar(5) in gzip. Equal files give equal bytes. */
+/** Packs a directory of packages into an archive that a cell can unpack: tar(5) in gzip. Equal files give equal bytes. */
 import { createReadStream, createWriteStream, type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -21,7 +21,7 @@ interface Found {
 
 /**
  * Writes the archive into a new file.
- * @throws UsageError if there are no packages, or more than a cell unpacks
+ * @throws UsageError if there are no packages, or more than a cell would unpack
  */
 export async function writeArchive(root: string, file: string): Promise<void> {
   const found = [...below(root)];
@@ -68,7 +68,7 @@ async function* entries(root: string, found: readonly Found[]): AsyncGenerator<U
   yield LAST;
 }
 
-/** A long name, as GNU tar writes it. */
+/** A long name in the form of GNU tar. */
 function* longName(name: Buffer): Generator<Uint8Array> {
   const size = name.length + 1;
   yield header(Buffer.from('././@LongLink'), { kind: 'L', mode: 0o644, size });

@@ -1,6 +1,6 @@
 /**
- * `vouchbox libraries`: makes an archive of the packages that a lock file of pip or npm names, and uploads it. A cell unpacks
- * the archive before it starts a program. Neither step runs code of a package.
+ * `vouchbox libraries`: makes an archive of the packages named in a pip or npm lock file, and uploads the archive. A cell
+ * unpacks it before it starts a program. Neither step runs code from a package.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -48,7 +48,7 @@ export async function packLibraries(options: PackLibrariesOptions): Promise<void
   printResult(options, `${blob}\n`, { blob, size_bytes: bytes.length, output });
 }
 
-/** The directory of packages that the options name. */
+/** The directory with the packages that the options name. */
 function installed({ python, pythonVersion, node, directory }: PackLibrariesOptions, scratch: string): string {
   if ([python, node, directory].filter((given) => given !== undefined).length !== 1)
     throw new UsageError('give one of --python, --node and --directory');
@@ -68,7 +68,7 @@ function directoryOfPackages(directory: string): string {
 }
 
 function wheels(file: string, scratch: string, version: string | null): string {
-  // The copy has the name of the caller's file, because pip's messages show it.
+  // The copy is named like the caller's file, because pip's messages show the name.
   const directory = join(scratch, 'requirements');
   mkdirSync(directory);
   checked(file, HASHED, (text) => writeFileSync(join(directory, basename(file)), checkRequirements(text)));
@@ -107,7 +107,7 @@ function textOf(file: string): string {
   }
 }
 
-/** Runs pip or npm with the caller's own settings for them. Their messages go to stderr. */
+/** Runs pip or npm with the caller's own settings. The messages go to stderr. */
 function run(program: string, words: readonly string[], cwd: string): void {
   const { status, signal, error } = spawnSync(program, words, { cwd, stdio: ['ignore', 2, 2] });
   if (error !== undefined) throw new CommandFailure(`${program} cannot be run: ${error.message}`, { cause: error });

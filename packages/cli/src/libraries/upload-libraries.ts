@@ -1,4 +1,4 @@
-/** The libraries of a run: the digest of an archive that the service has, or a file, which is uploaded. */
+/** A run's libraries: the digest of an archive that the service already has, or a file to upload. */
 import { createReadStream, openAsBlob } from 'node:fs';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -29,7 +29,7 @@ async function fileAt(path: string): Promise<Blob> {
   }
 }
 
-/** Finds a damaged archive here, before a cell refuses it. @throws UsageError */
+/** Finds a damaged archive on this host, before a cell would refuse it. @throws UsageError */
 async function checkWhole(path: string): Promise<void> {
   const nowhere = new Writable({ write: (_piece, _encoding, done) => done() });
   try {

@@ -1,4 +1,4 @@
-/** The files that a program wrote, as MCP shows them: their addresses, and their content as pictures, texts and links. */
+/** How MCP shows the files that a program wrote: their addresses, and their content as pictures, texts or links. */
 import {
   type ContentBlock,
   type McpServer,
@@ -10,9 +10,9 @@ import { type Artifact, type ArtifactRecord, type FoldedResult, type Static, Typ
 import { isPicture, mediaTypeOf, textOf } from './media-type.ts';
 import { told } from './told-text.ts';
 
-/** The most bytes of all files in one answer; a file that does not fit is a link. */
+/** The most bytes of all files in one answer. A file that does not fit is shown as a link. */
 const contentBytesMax = 1024 * 1024;
-/** The most bytes of a text; a longer text is a link. */
+/** The most bytes of a text. A longer text is shown as a link. */
 const textBytesMax = 64 * 1024;
 
 /** A file in a tool's answer. */
@@ -36,10 +36,10 @@ export function listedFiles({ artifacts, large_outputs = [] }: Left): ListedFile
   return [...small, ...large_outputs.map((one) => ({ ...one, media_type: mediaTypeOf(one.path, NOTHING) }))];
 }
 
-/** Stands for the bytes of a large output, which are not fetched. */
+/** Stands for the bytes of a large output, because those are not fetched. */
 const NOTHING = Buffer.alloc(0);
 
-/** Pictures as images, short texts as resources, and all else, such as large outputs, as links to resources. */
+/** Shows pictures as images, short texts as resources, and all else, such as large outputs, as links to resources. */
 export function artifactContent(job_id: string, { artifacts, large_outputs = [] }: Left): ContentBlock[] {
   let bytesLeft = contentBytesMax;
   const small = artifacts.map((artifact) => {
@@ -74,7 +74,7 @@ export function artifactUri(job_id: string, path: string): string {
   return `svc://jobs/${job_id}/artifacts/${path.split('/').map(encodeURIComponent).join('/')}`;
 }
 
-/** Offers every file of every job of the tenant by its address. */
+/** Offers every file of all the tenant's jobs, each by its address. */
 export function addArtifacts(server: McpServer, client: ServiceClient): void {
   const template = new ResourceTemplate('svc://jobs/{job_id}/artifacts/{+path}', { list: undefined });
   const about = { title: 'Output file of a job', description: 'A file that a program wrote below output/.' };
@@ -89,7 +89,7 @@ export function addArtifacts(server: McpServer, client: ServiceClient): void {
   });
 }
 
-/** The content of the file that a job left at a path; null if the job left no file there. */
+/** The content of the file that a job wrote to a path; null if there is no such file. */
 async function bytesOf(
   client: ServiceClient,
   { artifacts, large_outputs = [] }: Left,

@@ -1,12 +1,12 @@
-/** The snippet to paste into the settings of a program that uses MCP servers. */
+/** The snippet that a user pastes into the settings of a program that uses MCP servers. */
 import { printableJson } from '@vouchbox/protocol/vocabulary';
 
 export interface ServedBy {
-  /** The service to call; null if the command starts one. */
+  /** The service to call; null if the command starts its own service. */
   readonly url: string | null;
   /** The profile of `vouchbox login` to call; null if there is none. */
   readonly profile: string | null;
-  /** The path of the command. It is absolute: a program starts its servers in any directory, with any PATH. */
+  /** The command's absolute path, because a program may start its servers in any directory, with any PATH. */
   readonly command: string;
   /** Options of the command. */
   readonly options: readonly string[];
@@ -22,8 +22,8 @@ const PROGRAMS = {
 export type ConfiguredProgram = keyof typeof PROGRAMS;
 
 /**
- * The snippet as JSON, and the file that it belongs in. The snippet never has the key, which comes from the environment of
- * that program.
+ * The snippet as JSON, and the file that it belongs in. The snippet never contains the key: that comes from the program's
+ * environment.
  */
 export function clientConfiguration(
   program: ConfiguredProgram,

@@ -1,4 +1,4 @@
-/** The MCP server of one caller: its tools, and the files of its jobs as resources. */
+/** The MCP server for one caller: its tools, and the files of the caller's jobs as resources. */
 import { McpServer } from '@modelcontextprotocol/server';
 import type { ServiceClient } from '@vouchbox/client';
 import { addArtifacts } from './artifacts.ts';
@@ -13,7 +13,7 @@ export interface ServerParts {
   readonly client: ServiceClient;
   readonly version: string;
   readonly pinned: PinnedKeys;
-  /** The packs whose libraries the description of `run_code` names. */
+  /** The packs whose libraries are named in the description of `run_code`. */
   readonly packs?: Packs;
   /** Tools of other servers, which programs may call. */
   readonly offered?: CallableTools;

@@ -1,4 +1,4 @@
-/** The answer of the tool `grade` about a grading: members for a program that reads it, and a short text that says the same. */
+/** What the tool `grade` answers about a grading: members for a program to read, and a short text that says the same. */
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { type GradingDetail, type ServiceClient, TransportFailure } from '@vouchbox/client';
 import { verdictBytes } from '@vouchbox/evidence';
@@ -49,7 +49,7 @@ const ToldProgram = Type.Object({
 });
 type ToldProgram = Static<typeof ToldProgram>;
 
-/** The structured answer about a grading. A value that nobody observed is null, as in the service's own answers. */
+/** The structured answer about a grading. A value that was not observed is null, as in the service's own answers. */
 export const GradingAnswer = Type.Object({
   grading_id: Type.String(),
   status: Type.Enum([...GRADING_STATUSES]),
@@ -57,11 +57,11 @@ export const GradingAnswer = Type.Object({
 });
 export type GradingAnswer = Static<typeof GradingAnswer>;
 
-/** The most tests of one program that an answer lists: `toldTestsMax` in its members, `linesMax` in its text. */
+/** The most tests that an answer lists for one program: `toldTestsMax` in its members, `linesMax` in its text. */
 const toldTestsMax = 100;
 const linesMax = 10;
 
-/** The most characters of each compiler's messages that are shown. An answer may have the messages of many compilers. */
+/** The most characters shown of one compiler's messages. An answer may have messages from many compilers. */
 const compilerCharsMax = 4096;
 
 /** Describes a grading that has ended. A grading that judged no program is an error; a wrong answer is a result. */
@@ -118,7 +118,7 @@ const NOT_JUDGED = {
   tests_left_out: 0,
 };
 
-/** @throws TransportFailure `undecodable` if the verdict is not the one that the grading names */
+/** @throws TransportFailure `undecodable` if the verdict has another digest than the grading names */
 async function readVerdict(
   client: ServiceClient,
   { job_id, verdict_sha256 }: NonNullable<Graded['verdict']>,
@@ -139,7 +139,7 @@ async function toldBuild(
   return { job_id, compiler, terminal_reason, stderr: text, stderr_left_out: leftOut };
 }
 
-/** The tests for which an answer has room, in their order. If not all have room, accepted tests are left out first. */
+/** The tests that fit into an answer, in their order. If there are too many, accepted tests are left out first. */
 function mostTelling(tests: readonly TestResult2[]): readonly TestResult2[] {
   if (tests.length <= toldTestsMax) return tests;
   const ranked = [...tests].sort((one, other) => Number(isAccepted(one)) - Number(isAccepted(other)));
@@ -174,7 +174,7 @@ function asText({ grading_id, status, programs }: GradingAnswer): string {
   return [`${grading_id} ${status}`, ...programs.flatMap(programLines)].join('\n');
 }
 
-/** A program, and those of its tests that were not accepted. */
+/** The lines about a program and those of its tests that were not accepted. */
 function programLines(program: ToldProgram, index: number): string[] {
   const { name, status, problem, accepted, points, points_max, build, tests, judge_job_id } = program;
   const title = name === null ? `program ${index + 1}` : told(name);

@@ -1,6 +1,6 @@
 /**
- * MCP over streamable HTTP, on loopback, at `/mcp`. Each request has a key of the service as its bearer token, and acts as the
- * caller of that key: this server itself has no rights.
+ * MCP over streamable HTTP, on loopback, at `/mcp`. Each request has one of the service's keys as its bearer token, and has that
+ * key's rights. This server has no rights of its own.
  */
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,7 +11,7 @@ import { type ServiceClient, ServiceFailure } from '@vouchbox/client';
 export interface HttpOptions {
   /** 0 for any free port. */
   readonly port: number;
-  /** A client of the service with this key. */
+  /** Makes a client of the service with this key. */
   readonly clientFor: (key: string) => ServiceClient;
   readonly serverFor: (client: ServiceClient) => McpServer;
 }
@@ -22,7 +22,7 @@ export interface HttpServer extends AsyncDisposable {
 
 const PATH = '/mcp';
 
-/** The most bytes of a body: room for input files of 4 MiB in all, in base64 and JSON, and a program of 1 MiB. */
+/** The most bytes of a body: enough for 4 MiB of input files, in base64 and JSON, and for a program of 1 MiB. */
 const bodyBytesMax = 12 * 1024 * 1024;
 
 /** Listens on 127.0.0.1. Disposing ends every connection. */
@@ -61,7 +61,7 @@ interface Refused {
   readonly message: string;
 }
 
-/** Asks the service who the caller is: the owner of the request's key. */
+/** Asks the service who owns the request's key: that is the caller. */
 async function callerOf(
   { headers: { authorization } }: IncomingMessage,
   clientFor: HttpOptions['clientFor'],

@@ -18,7 +18,7 @@ export function inputFile({ path: name, text, base64, from }: InputFile) {
   return { path, content_base64: base64 ?? Buffer.from(text ?? '').toString('base64') };
 }
 
-/** The members of a submission, with its input files if it has any. */
+/** The members of a submission, with its input files in the service's form if it has any. */
 export function withFiles<Holder extends { readonly files?: readonly InputFile[] | undefined }>({
   files,
   ...holder

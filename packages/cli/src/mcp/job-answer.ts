@@ -1,4 +1,4 @@
-/** A tool's answer about a job: members for a program that reads it, and the same as text for a model. */
+/** A tool's answer about a job: members for a program to read, and the same as text for a model. */
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type {
   Capabilities,
@@ -49,7 +49,7 @@ const PromiseSchema = Type.Object({
   envelope: Type.String({ description: 'Keep these characters as they are: `service-verify promise` checks them.' }),
 });
 
-/** The structured answer about a job. A value that nobody observed is null, as in the service's own answers. */
+/** The structured answer about a job. A value that was not observed is null, as in the service's own answers. */
 export const JobAnswer = Type.Object({
   job_id: Type.String(),
   status: Type.Enum([...JOB_STATUSES]),
@@ -74,7 +74,7 @@ export const JobAnswer = Type.Object({
 });
 export type JobAnswer = Static<typeof JobAnswer>;
 
-/** A job with its status or its end. */
+/** A job, with its status or the way it ended. */
 export interface ToldJob
   extends FoldedResult,
     Pick<JobDetail, 'terminal_reason' | 'signal' | 'networking'>,
@@ -106,7 +106,7 @@ export interface AnswerOptions {
   readonly signal: AbortSignal;
   /** The limits that were asked for. */
   readonly asked?: LimitsInput;
-  /** The session whose step the job was. */
+  /** The session in which the job was a step. */
   readonly step?: { readonly session: ProgramSession; readonly outcome: StepOutcome };
 }
 
@@ -134,7 +134,7 @@ function addStep(answer: JobAnswer, { session, outcome }: NonNullable<AnswerOpti
   answer.remarks.push(...sessionRemarks(session, outcome));
 }
 
-/** The packs of the service; an empty list if the service does not tell this caller. */
+/** The service's packs; an empty list if the service does not tell this caller. */
 export async function packsOf(client: ServiceClient, signal: AbortSignal): Promise<Capabilities['runtime_packs']> {
   return await client.capabilities({ signal }).then(
     ({ runtime_packs }) => runtime_packs,
@@ -179,7 +179,7 @@ function promiseOf({ answer_by, log_origin, bytes }: JobPromise): Static<typeof 
 
 const isTerminal = (status: string) => (TERMINAL_STATUSES as readonly string[]).includes(status);
 
-/** The answer in lines. The output of the program comes last and is marked, so that it cannot pass for words of the tool. */
+/** The answer in lines. The program's output comes last and is marked, so that it cannot pass for the tool's own words. */
 function asText(answer: JobAnswer): string {
   const lines = [headline(answer), ...answer.violations.map(violationLine), ...answer.remarks.map(told)];
   const { session, promise } = answer;
@@ -194,7 +194,7 @@ function asText(answer: JobAnswer): string {
   return lines.filter((line) => line !== '').join('\n');
 }
 
-/** For each limit, the argument by which a model raises it. */
+/** For each limit, the argument with which a model can raise it. */
 const ARGUMENTS: Readonly<Record<string, string>> = { wall_time: 'timeout_seconds', memory: 'memory_mb' };
 
 function violationLine({ type, message, limit, phase }: JobAnswer['violations'][number]): string {

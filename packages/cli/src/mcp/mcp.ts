@@ -1,4 +1,4 @@
-/** `vouchbox mcp`: the tools of a service for agents, over stdio or over HTTP on loopback. */
+/** `vouchbox mcp`: offers a service's tools to agents, over stdio or over HTTP on loopback. */
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { McpServer } from '@modelcontextprotocol/server';
@@ -19,22 +19,22 @@ import { packsOf } from './job-answer.ts';
 import { checkAllowed, openOfferedTools, type ToolsFromOptions } from './tools-from/offered-tools.ts';
 
 export interface McpOptions extends AccessOptions, JsonOption, ToolsFromOptions {
-  /** Serves HTTP on this port of loopback instead of stdio. */
+  /** Serves HTTP on this loopback port instead of stdio. */
   readonly http?: number;
-  /** Files with PEM keys that results must be signed by. */
+  /** Files with PEM keys. One of these keys must have signed a result. */
   readonly publicKey: readonly string[];
 }
 
-/** How long a service may take to list its packs. If it takes longer, the agent gets the tools without the packs. */
+/** How long a service may take to list its packs. After that, the agent gets the tools without the packs. */
 const packsMillisecondsMax = 2000;
 
-/** How long a server of `--tools-from` may be silent. */
+/** How long a server named by `--tools-from` may be silent. */
 const toolMillisecondsMax = 60_000;
 
 /** Serves until the client ends the connection or an interrupt comes. */
 export async function mcp(options: McpOptions, version: string): Promise<number> {
   const pinned = options.publicKey.map((file) => readFileSync(file, 'utf8'));
-  // Over HTTP, each caller has only the rights of its key, but tools would have the rights of this server's user.
+  // Over HTTP, a caller has only the rights of its key, but tools would run with the rights of this server's user.
   if (options.http !== undefined && options.toolsFrom.length > 0)
     throw new UsageError('--tools-from is for stdio, where one agent is served; leave out --http');
   using interrupts = takeInterrupts();
@@ -76,7 +76,7 @@ export async function mcpConfiguration(program: ConfiguredProgram, options: McpO
   process.stdout.write(`${json}\n`);
 }
 
-/** Names what this user lacks to start cells, because the program that gets the snippet would not name it. */
+/** Says what this user lacks to start cells, because the program that gets the snippet would not say it. */
 async function ofOwnCells(): Promise<string> {
   const { whyNeverCells } = await import('@vouchbox/server/administration');
   const why = whyNeverCells();
@@ -86,7 +86,7 @@ async function ofOwnCells(): Promise<string> {
     : `${start}, and you lack ${why.missing}: ${why.fix}; or name a service with --url or --profile`;
 }
 
-/** The options for the snippet's tools and trusted keys. The command starts in any directory, so paths of files are absolute. */
+/** The snippet's options for tools and trusted keys. The command may start in any directory, so paths of files are absolute. */
 function passedOn(options: McpOptions): readonly string[] {
   const { toolsFrom, allowTool, publicKey } = options;
   checkAllowed(options);
@@ -102,7 +102,7 @@ function passedOn(options: McpOptions): readonly string[] {
 
 /**
  * The address or the profile of the service that `vouchbox mcp` would call with these settings.
- * @throws UsageError for an unknown profile, or for two services
+ * @throws UsageError if the profile is unknown, or if the options name two services
  */
 function configured({ url, profile }: AccessOptions): { readonly url: string | null; readonly profile: string | null } {
   if (url !== undefined && profile !== undefined)

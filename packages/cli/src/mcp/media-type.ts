@@ -1,4 +1,4 @@
-/** The media type of a program's file: pictures by their first bytes, other files by the end of their name. */
+/** Finds a file's media type: for a picture, by the first bytes; for any other file, by the end of the name. */
 
 const PICTURES: readonly (readonly [mediaType: string, starts: string])[] = [
   ['image/png', '\x89PNG\r\n\x1a\n'],
@@ -20,7 +20,7 @@ const BY_ENDING: Readonly<Record<string, string>> = {
   xml: 'application/xml',
 };
 
-/** The media type of a file; `application/octet-stream` if neither its bytes nor its name tells it. */
+/** The media type of a file; `application/octet-stream` if neither its bytes nor its name shows the type. */
 export function mediaTypeOf(path: string, bytes: Uint8Array): string {
   const start = Buffer.from(bytes.subarray(0, 12)).toString('latin1');
   const picture = PICTURES.find(([, starts]) => start.startsWith(starts));
@@ -35,7 +35,7 @@ export function isPicture(mediaType: string): boolean {
   return mediaType === 'image/webp' || PICTURES.some(([picture]) => picture === mediaType);
 }
 
-/** The text of a file that is UTF-8 without NUL; null for any other file. */
+/** The file as text if it is UTF-8 without NUL; null for any other file. */
 export function textOf(bytes: Uint8Array): string | null {
   if (bytes.includes(0)) return null;
   try {

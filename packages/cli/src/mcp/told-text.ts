@@ -1,19 +1,19 @@
 /**
- * Text for a model, in which a program's output cannot pass for the tool's own words. The output is between two lines of a random
- * word, which no program can know, and terminal sequences are escaped. A long text is cut in its middle, so that a model sees how
- * it begins and how it ends.
+ * Text for a model, in which a program's output cannot pass for the tool's own words. The output is between two lines that have a
+ * random word, which no program can know, and terminal sequences are escaped. A long text is cut in the middle, so that a model
+ * sees how it begins and how it ends.
  */
 import { randomBytes } from 'node:crypto';
 import { printable, printableText } from '@vouchbox/protocol/vocabulary';
 
 const valueCharsMax = 4096;
 
-/** A foreign value as a part of one line. */
+/** A value from elsewhere, made safe as a part of one line. */
 export function told(value: string): string {
   return printable(value, valueCharsMax);
 }
 
-/** One stream of a program, under its name; empty if the program wrote nothing to it. */
+/** One stream of a program, under the stream's name; empty if the program wrote nothing to it. */
 export function toldStream(name: string, text: string, leftOut: number): string {
   return toldBetween(`${name} of the program`, text, leftOut);
 }
@@ -27,7 +27,7 @@ export function toldBetween(title: string, text: string, leftOut: number): strin
   return `${title}, between two lines ${word}${cut}:\n${word}\n${printableText(text)}${end}${word}`;
 }
 
-/** The most UTF-16 code units of one stream of output that a model is shown. */
+/** The most UTF-16 code units that a model is shown of one output stream. */
 const shownCharsMax = 16 * 1024;
 
 const HEAD_PART = 0.5;
@@ -38,7 +38,7 @@ export interface CutText {
   readonly leftOut: number;
 }
 
-/** The text itself, or its head and its tail with a line between them that says how much is left out. */
+/** The text itself, or its head and its tail. A line between the two says how much is left out. */
 export function cutText(text: string, charsMax = shownCharsMax): CutText {
   if (text.length <= charsMax) return { text, leftOut: 0 };
   const head = whole(text.slice(0, Math.floor(charsMax * HEAD_PART)));
@@ -47,7 +47,7 @@ export function cutText(text: string, charsMax = shownCharsMax): CutText {
   return { text: `${head}\n[${leftOut} characters left out]\n${tail}`, leftOut };
 }
 
-/** The text without a lone surrogate, which is half a character, at either end. */
+/** The text without a lone surrogate (half a character) at its start or end. */
 function whole(text: string): string {
   const start = /^[\uDC00-\uDFFF]/.test(text) ? 1 : 0;
   const end = /[\uD800-\uDBFF]$/.test(text) ? text.length - 1 : text.length;

@@ -16,10 +16,10 @@ export interface Tool<Input extends TSchema> {
   readonly title: string;
   readonly description: string;
   readonly input: Input;
-  /** The form of the structured content of its answers. */
+  /** The form of the structured content in the tool's answers. */
   readonly output: TSchema;
   readonly annotations: ToolAnnotations;
-  /** A refusal of the service, or its silence, becomes the tool's error, which the model can read and act on. */
+  /** If the service refuses or does not answer, the tool answers with an error that the model can read and act on. */
   readonly run: (asked: Static<Input>, context: ServerContext) => Promise<CallToolResult>;
 }
 
@@ -33,7 +33,7 @@ export function addTool<Input extends TSchema>(
   server.registerTool(name, about, (asked, context) => run(asked, context).catch(toolErrorOf));
 }
 
-/** Adds the name of an unknown argument to the error, because the library only says that there is one argument too many. */
+/** Names an unknown argument in the error, because the library only says that there is one argument too many. */
 function namingUnknown<T>(input: TSchema, checked: StandardSchemaWithJSON<T, T>): StandardSchemaWithJSON<T, T> {
   const standard = checked['~standard'];
   const validate = (value: unknown) => {
@@ -44,7 +44,7 @@ function namingUnknown<T>(input: TSchema, checked: StandardSchemaWithJSON<T, T>)
   return { '~standard': { ...standard, validate } };
 }
 
-/** Makes the cancellation of a call also cancel what the call has begun. */
+/** If a call is cancelled, also cancels what the call has begun. */
 export function cancelWith(signal: AbortSignal, cancel: () => Promise<unknown>): void {
   const end = () => void cancel().catch(() => {});
   signal.addEventListener('abort', end, { once: true });

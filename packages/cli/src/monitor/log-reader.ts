@@ -6,7 +6,7 @@ import { CommandFailure } from '../failures/command-failure.ts';
 const answerBytesMax = 64 * 1024;
 const answerMilliseconds = 30_000;
 
-/** The text at a path below `/log/`; null if the log has none. @throws CommandFailure if the log does not answer */
+/** The text at a path below `/log/`; null if the log has no text there. @throws CommandFailure if the log does not answer */
 export async function readOfLog(url: string, path: string, signal: AbortSignal): Promise<string | null> {
   const address = `${url.replace(/\/$/, '')}/log/${path}`;
   const patience = AbortSignal.any([signal, AbortSignal.timeout(answerMilliseconds)]);

@@ -1,4 +1,4 @@
-/** One look at a log: whether the head that an address shows grew from the head that was seen before. */
+/** One look at a log: whether the head shown at an address grew from the head that was seen before. */
 import {
   type Checkpoint,
   cosignedAt,
@@ -29,17 +29,17 @@ export interface FineLook {
 
 export interface LookOptions {
   readonly keys: LogKeys;
-  /** The largest head that was seen; null for the first look. */
+  /** The largest head seen so far; null for the first look. */
   readonly seen: Checkpoint | null;
-  /** Whether a later tree of the log is accepted. */
+  /** Whether to accept a later tree of the log. */
   readonly acceptReopened: boolean;
   readonly signal: AbortSignal;
 }
 
-/** The most times that a log is read if it grows between its answer with the head and its answer with the proof. */
+/** How often a log is read at most if it keeps growing between its answer with the head and its answer with the proof. */
 const triesMax = 5;
 
-/** @throws CommandFailure if the log does not answer or shows no proof: this is noticed, but proves nothing against the log */
+/** @throws CommandFailure if the log does not answer or shows no proof: that is reported, but proves nothing against the log */
 export async function lookAt(url: string, options: LookOptions): Promise<Look> {
   for (let tries = 1; ; tries++) {
     const look = await lookOnce(url, options);
@@ -48,7 +48,7 @@ export async function lookAt(url: string, options: LookOptions): Promise<Look> {
   }
 }
 
-/** The log grew during the look: its proof leads to a later head, and so proves nothing about the shown head. */
+/** The log grew during the look, so its proof leads to a later head and proves nothing about the shown one. */
 interface Grew {
   readonly kind: 'grew';
   readonly problem: string;
@@ -77,7 +77,7 @@ async function lookOnce(url: string, { keys, seen, acceptReopened, signal }: Loo
 
 const treeOf = (origin: string) => logNameOf(origin)?.tree ?? 0;
 
-/** The head to compare with at the first look: the head of a log without statements. */
+/** What the first look compares with: the head of a log without statements. */
 function firstOf({ log }: LogKeys): Pick<Checkpoint, 'origin' | 'size'> {
   return { origin: log.name, size: 0 };
 }
@@ -90,7 +90,7 @@ async function fine(head: Checkpoint, { witnesses }: LogKeys, text: string): Pro
   return { kind: 'fine', head, witnesses: signed.map(({ name }) => name), witnessedAt, text };
 }
 
-/** The head, or why it is no head of the log: it is malformed, or the log's key did not sign it for one of the log's trees. */
+/** The head, or why it is not the log's: it is malformed, or the log's key did not sign it for one of the log's trees. */
 export async function headOfLog(text: string, { log }: LogKeys): Promise<Checkpoint | string> {
   const parsed = parseCheckpoint(text);
   if (parsed.kind === 'refused') return parsed.reason;

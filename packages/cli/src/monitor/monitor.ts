@@ -1,6 +1,6 @@
 /**
- * `vouchbox monitor`: follows a log from outside, with the log's key and without a credential. It remembers the last head, and
- * ends at the first head that did not grow from that one. docs/LOG.md.
+ * `vouchbox monitor`: follows a log from outside, with the log's key and without a credential. It remembers the last head that it
+ * saw, and ends at the first head that did not grow from the remembered one. docs/LOG.md.
  */
 import { writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -20,14 +20,14 @@ export interface MonitorOptions extends JsonOption {
   readonly logKey: string;
   readonly witness: readonly string[];
   readonly state: string;
-  /** Files of promises whose times are watched. */
+  /** Files with the promises whose times are watched. */
   readonly promise: readonly string[];
   readonly every: number;
   readonly once?: boolean;
   readonly acceptReopened?: boolean;
 }
 
-/** Looks at each address in turn, once or until a look finds a cheat. Addresses of one log are compared with each other. */
+/** Looks at each address in turn, once or until a look finds a cheat. What one log shows at several addresses is compared. */
 export async function monitor(urls: readonly string[], options: MonitorOptions): Promise<number> {
   for (const url of urls) checkAddress(url);
   const { logKey, witness, state } = options;
@@ -47,7 +47,7 @@ export async function monitor(urls: readonly string[], options: MonitorOptions):
       if (look.kind === 'unanswered') unanswered++;
       else {
         seen = look.head;
-        // The operator explained one new tree. That explanation does not cover trees that are opened later.
+        // The operator explained one new tree. The explanation does not cover trees that are opened later.
         acceptReopened = false;
         rememberHead(state, noteText(seen.note));
         promises = keepDue(promises, look, keys.log);

@@ -1,6 +1,6 @@
 /**
  * Keeps the evidence that shows whether a log kept a promise: the first head that a witness signed after the promised time.
- * Nobody can make such a head afterwards. `service-verify promise` takes the head, and checks what this file only reads.
+ * Nobody can make such a head later. `service-verify promise` takes the head and checks the promise; here, it is only read.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import {
@@ -21,11 +21,11 @@ import type { FineLook } from './look.ts';
 
 export interface AwaitedPromise extends Pick<PromisePredicate, 'jobId' | 'logOrigin' | 'logKey'> {
   readonly file: string;
-  /** In seconds since the epoch. */
+  /** The promised time, in seconds since the epoch. */
   readonly due: number;
 }
 
-/** The promises in these files for which no head is kept yet. */
+/** Those promises in the files for which no head is kept yet. */
 export function awaitedPromises(files: readonly string[]): AwaitedPromise[] {
   return [...new Set(files)].filter((file) => !existsSync(headFile(file))).map(promiseIn);
 }
@@ -44,7 +44,7 @@ function promiseIn(file: string): AwaitedPromise {
   return { file, jobId, logOrigin, logKey, due: Date.parse(answerBy) / 1000 };
 }
 
-/** Keeps the head, even of a later tree, for each promise due when a witness signed it. Returns the other promises. */
+/** Keeps the head, even a later tree's, for each promise that was due when a witness signed it. Returns the other promises. */
 export function keepDue(
   promises: AwaitedPromise[],
   { head, witnessedAt }: Pick<FineLook, 'head' | 'witnessedAt'>,

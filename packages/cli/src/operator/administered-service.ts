@@ -1,6 +1,6 @@
 /**
- * Finds the service whose data a command administers. If that service runs, its data directory is found, too, so nobody
- * needs to know the directory. The directory is printed unless an option named it. No directory is ever made.
+ * Finds the service whose data a command administers. If the service is running, its data directory is found as well, so the
+ * user need not know the directory. It is printed unless an option named it. No directory is ever made.
  */
 import { accessSync, constants, realpathSync } from 'node:fs';
 import {
@@ -14,7 +14,7 @@ import {
 } from '@vouchbox/server/administration';
 import { serverEnvironment } from '../service/environment.ts';
 
-/** The settings that name the places of a service's data, by their flags. */
+/** The settings that say where a service's data is, named like their flags. */
 export interface DataOptions {
   readonly dataDir?: string;
   readonly databaseUrl?: string;
@@ -22,10 +22,10 @@ export interface DataOptions {
 }
 
 /**
- * The settings of a service: the one that the options or the environment name, else the one that runs on this host, else
- * the one whose data is in the default place. Prints its data directory on stderr, unless an option named it.
+ * The settings of a service: the one that the options or the environment name, else the one running on this host, else
+ * the one with its data in the default place. Prints the data directory on stderr unless an option named it.
  *
- * @throws OperatorError if no service is named, and none or several are found
+ * @throws OperatorError if no service is named, and either none or several are found
  */
 export async function administeredService(options: DataOptions): Promise<Config> {
   const config = await locate(options);
@@ -57,7 +57,7 @@ async function locate(options: DataOptions): Promise<Config> {
   return settingsOf(options, only);
 }
 
-/** The error if no service is found. This user can see neither a service of another user nor its data. */
+/** The error if no service is found. An ordinary user cannot see other users' services or their data. */
 function nothingFound(dataDir: string): OperatorError {
   const hint = 'give --data-dir or SERVICE_DATA_DIR';
   if (process.geteuid?.() === 0)
@@ -77,7 +77,7 @@ function isClosed(directory: string): boolean {
   }
 }
 
-/** The possible services: only the default one if it runs; otherwise all that run, and the default one if it has data. */
+/** The possible services: only the default one if it runs; otherwise all running ones, and the default one if it has data. */
 function candidates(given: Config, running: readonly FoundService[]): readonly FoundService[] {
   if (given.databaseUrl !== null) {
     const shown = withoutPassword(given.databaseUrl);
@@ -101,7 +101,7 @@ function givenSettings(options: DataOptions, found: DataOptions = {}): Config {
   });
 }
 
-/** Options win over what the service said about itself. */
+/** The service's settings. Options take precedence over what the service said about itself. */
 function settingsOf(options: DataOptions, found: FoundService): Config {
   const { SERVICE_DATABASE_URL, SERVICE_RUNTIME_PACKS_DIR } = serverEnvironment();
   const databaseUrl = SERVICE_DATABASE_URL || found.databaseUrl;

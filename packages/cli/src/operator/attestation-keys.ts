@@ -1,6 +1,6 @@
 /**
- * `vouchbox attestation-keys`: manages the keys that sign results, on the service's own host. They are files in the data
- * directory. A running service uses a new key from its next signature on.
+ * `vouchbox attestation-keys`: manages the keys that sign results, on the service's own host. The keys are files in the
+ * data directory. A running service uses a new key from its next signature on.
  */
 import { type KnownKey, knownKeys, requireData, rotateSigningKey } from '@vouchbox/server/administration';
 import { UsageError } from '../failures/usage-error.ts';
@@ -14,7 +14,7 @@ export interface AttestationKeysOptions extends DataOptions, JsonOption {
   readonly output?: string;
 }
 
-/** Makes a new key, prints its identifier, and reports on stderr what happened to the key before it. */
+/** Makes a new key, prints its identifier, and reports on stderr what happened to the previous key. */
 export async function rotateAttestationKey(options: AttestationKeysOptions): Promise<void> {
   const { retired, current } = rotateSigningKey(await dataDirOf(options));
   if (retired !== null) note(`${retired} signs nothing any more; its public key is kept, to check what it signed`);
@@ -47,7 +47,7 @@ export async function exportAttestationKey(key_id: string | undefined, options: 
   if (!options.json) sayWhatToDo(found.key_id, options.output);
 }
 
-/** Says how to pass the key on. Its identifier is its fingerprint, which must reach the auditor by another way. */
+/** Says how to pass the key on. The key's identifier is its fingerprint; it must reach the auditor in another way. */
 function sayWhatToDo(key_id: string, file = 'FILE'): void {
   note(`the key is ${key_id}; give the file to those who check results, and tell them this identifier another way`);
   note(`they run: npx --no service-verify directory EXPORT --public-key ${shellWord(file)} --tenant TENANT`);

@@ -23,7 +23,7 @@ export interface KeysOptions extends DataOptions, JsonOption {
   readonly overlap?: number;
 }
 
-/** Prints only the new key on stdout, and its description on stderr. */
+/** Prints only the new key on stdout. The key's description is printed on stderr. */
 export async function createKey(options: KeysOptions): Promise<void> {
   const { tenant = '', principal = null, scopes } = options;
   const expires_at = expiryOf(options);
@@ -32,7 +32,7 @@ export async function createKey(options: KeysOptions): Promise<void> {
   showIssued(await credentials.create({ tenant, principal, scopes: wanted, expires_at }), options);
 }
 
-/** Prints every key without its secret, which is not stored. */
+/** Prints every key without its secret. Secrets are not stored. */
 export async function listKeys(options: KeysOptions): Promise<void> {
   await using credentials = await openKeys(options);
   const items = await credentials.list({ tenant: options.tenant ?? null });
@@ -59,7 +59,7 @@ async function openKeys(options: KeysOptions): Promise<OpenCredentials> {
   return await openCredentials({ dataDir, databaseUrl });
 }
 
-/** Only the key is on stdout, so that a script can keep it; its description is on stderr. */
+/** Prints only the key on stdout, so that a script can keep it. The key's description is printed on stderr. */
 function showIssued({ key, ...view }: IssuedCredential, options: KeysOptions): void {
   const { credential_id, tenant, principal, scopes, expires_at } = view;
   const end = expires_at === null ? 'without an end' : `until ${expires_at}`;

@@ -1,4 +1,4 @@
-/** Asks the services that run on this host to offer a pack that was just built, and reports the result. */
+/** Asks the services running on this host to offer a newly built pack, and reports the result. */
 import { OperatorError, offerNewPacks, packsDirectoryOf, runningServices } from '@vouchbox/server/administration';
 import { note } from '../terminal/print.ts';
 import { isSame } from './administered-service.ts';
@@ -13,11 +13,11 @@ interface BuiltPack {
 interface Offer {
   readonly data_dir: string;
   readonly offered: boolean;
-  /** Why the service does not offer the pack, or not every language of it; null if it offers the whole pack. */
+  /** Why the service does not offer the pack or some of its languages; null if the service offers the whole pack. */
   readonly problem: string | null;
 }
 
-/** Asks every service that has its packs in this directory. A service that cannot be asked is not a failure. */
+/** Asks every service that has its packs in this directory. If a service cannot be asked, that is not a failure. */
 export async function offerPack(packs: string, pack: BuiltPack): Promise<readonly Offer[]> {
   const services = (await runningServices()).filter((service) => isSame(packsDirectoryOf(service), packs));
   const offers = await Promise.all(services.map(({ dataDir }) => offerBy(dataDir, pack)));

@@ -21,7 +21,7 @@ test('the list of packs is empty if no pack is built', () => {
 });
 
 test.each(['verify', 'remove'])(
-  '`packs %s` of an unknown pack fails, and the message names the command that lists the packs',
+  '`packs %s` fails for an unknown pack, and the message names the command that lists the packs',
   (command) => {
     const stderr = `vouchbox: there is no runtime pack nothing in ${packs}; \`vouchbox packs list\` shows all packs\n`;
     expect(svcPacks([command, 'nothing'])).toEqual({ status: 1, stdout: '', stderr });
@@ -49,7 +49,7 @@ test('only root can build a pack', () => {
   });
 });
 
-test('if a build of a pack is killed, all its processes end and no pack is left', async () => {
+test('if the build of a pack is killed, all processes of the build end and no pack is left', async () => {
   const words = ['packs', 'build', 'python-data', '--runtime-packs-dir', packs];
   const build = spawn(SVC, words, { stdio: ['ignore', 'ignore', 'pipe'], env: {} });
   await once(build.stderr, 'data');

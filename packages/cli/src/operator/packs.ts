@@ -1,4 +1,4 @@
-/** `vouchbox packs`: builds runtime packs from recipes, and lists, verifies and removes those that are built. */
+/** `vouchbox packs`: builds runtime packs from recipes, and lists, verifies and removes the packs that were built. */
 import { existsSync, globSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,17 +19,17 @@ import { type JsonOption, printResult, tableOf } from '../terminal/print.ts';
 import { administeredService, type DataOptions } from './administered-service.ts';
 import { offerPack } from './offer-pack.ts';
 
-/** Where the recipes that come with the service are: in an installed package, or at the root of a checkout. */
+/** Where to find the recipes that come with the service: in an installed package, or at the root of a checkout. */
 const RECIPES = ['../../packs/', '../../../../packs/']
   .map((path) => fileURLToPath(new URL(path, import.meta.url)))
   .find(existsSync) as string;
 
-/** Options of every `vouchbox packs` command: the settings that say where packs are, by their flags. */
+/** Options of every `vouchbox packs` command: the settings that say where packs are, named like their flags. */
 export interface PacksOptions extends DataOptions, JsonOption {}
 
 /**
  * Builds a pack and reports progress on stderr.
- * @param recipe the name of a recipe that comes with the service, or the path of another
+ * @param recipe the name of a recipe that comes with the service, or the path of another recipe
  */
 export async function buildPackOf(recipe: string, options: PacksOptions): Promise<void> {
   const read = readRecipe(recipeFile(recipe));
@@ -40,7 +40,7 @@ export async function buildPackOf(recipe: string, options: PacksOptions): Promis
     proxies: proxyEnvironment(),
     onLine: (line) => process.stderr.write(`${printable(line, 4096)}\n`),
   });
-  // Verifying the pack now records its files, so that a service that takes the pack need not read them again.
+  // Verifying the pack now records its files, so that a service that offers the pack need not read them again.
   verifyPack(requirePack(packs, facts.name, facts.version), 'changed');
   const what = `${facts.name} ${facts.version} (${facts.languages.join(', ')}), ${mebibytes(facts.size_bytes)}`;
   const text = `${isNew ? 'built' : 'was built before:'} ${what}\n${directory}\nsha256 ${facts.digest}\n`;
@@ -54,20 +54,20 @@ export async function listPacksOf(options: PacksOptions): Promise<void> {
   printResult(options, tableOf([COLUMNS, ...packs.map(rowOf)]), packs);
 }
 
-/** Reads every file of a pack and compares it with the manifest. The default is the newest version. */
+/** Compares every file of a pack with the manifest. Without a version, the newest one is verified. */
 export async function verifyPackOf(name: string, version: string | undefined, options: PacksOptions): Promise<void> {
   const { facts, entries } = verifyPack(requirePack(await packsIn(options), name, version ?? null), 'every');
   const text = `${facts.name} ${facts.version} is as it was built: ${entries} entries, sha256 ${facts.digest}\n`;
   printResult(options, text, { ...facts, entries });
 }
 
-/** Removes one version of a pack. The default is the newest version. */
+/** Removes one version of a pack. Without a version, the newest one is removed. */
 export async function removePackOf(name: string, version: string | undefined, options: PacksOptions): Promise<void> {
   const { directory } = removePack(await packsIn(options), name, version ?? null);
   printResult(options, `removed ${directory}\n`, { removed: directory });
 }
 
-/** The directory of packs: the one that its own setting names, else the one in the data directory. */
+/** The directory of packs: the one named by its own setting, else the one in the data directory. */
 async function packsIn(options: PacksOptions): Promise<string> {
   const named = options.runtimePacksDir ?? serverEnvironment()['SERVICE_RUNTIME_PACKS_DIR'];
   return named ? resolve(named) : packsDirectoryOf(await administeredService(options));

@@ -1,4 +1,4 @@
-/** `vouchbox setup`: installs and compiles missing parts on this host. */
+/** `vouchbox setup`: installs and compiles what is missing on this host. */
 import {
   installProfile,
   missingOfUser,
@@ -9,13 +9,13 @@ import {
 import { type JsonOption, note, printResult } from '../terminal/print.ts';
 
 export interface SetUpOptions extends JsonOption {
-  /** Installs only the profile by which AppArmor lets ordinary users make cells. */
+  /** Installs only the AppArmor profile that lets ordinary users make cells. */
   readonly apparmor?: boolean;
 }
 
 /**
- * Sets the host up, and reports on stderr what it does and what is still missing. With `--json`, stdout lists which
- * of the programs that start cells cannot be used. @returns the exit code of the set-up
+ * Sets the host up, and reports on stderr what is done and what is still missing. With `--json`, stdout lists those
+ * programs for starting cells that cannot be used. @returns the exit code of the set-up
  */
 export async function setUp({ apparmor = false, ...options }: SetUpOptions): Promise<number> {
   if (apparmor) {

@@ -1,4 +1,4 @@
-/** `vouchbox backup`, `restore` and `copy-store`: copy the store to a file, from a file, and to another database. */
+/** `vouchbox backup`, `restore` and `copy-store`: copy the store to a file, from a file and to another database. */
 
 import { resolve } from 'node:path';
 import {
@@ -37,11 +37,11 @@ export interface RestoreCommandOptions extends JsonOption {
   readonly dataDir?: string;
 }
 
-/** The reason why the log of a copy is closed: two stores would otherwise continue one log under one name. */
+/** Why the log of a copy is closed: otherwise two stores would continue the same log under the same name. */
 const LOG_CLOSED =
   'its log is closed: once the service runs, `vouchbox log reopen` opens the next tree, and results wait until then';
 
-/** Restores a backup, and reports on stderr the directory and the remaining steps. */
+/** Restores a backup. Reports the directory and the remaining steps on stderr. */
 export async function restoreFrom(file: string, options: RestoreCommandOptions): Promise<void> {
   const { dataDir, databaseUrl } = loadConfig(serverEnvironment(), { 'data-dir': options.dataDir });
   if (databaseUrl !== null) {
@@ -64,7 +64,7 @@ export async function restoreFrom(file: string, options: RestoreCommandOptions):
 
 export interface CopyStoreOptions extends DataOptions, JsonOption {}
 
-/** Copies and compares everything. Reports its progress and the remaining steps on stderr. */
+/** Copies the store and compares all of it. Reports progress and the remaining steps on stderr. */
 export async function copyStoreTo(target: string, options: CopyStoreOptions): Promise<void> {
   const { dataDir, databaseUrl } = await administeredService(options);
   const tables = await copyStore({ dataDir, databaseUrl, target, onProgress: tell }).catch(rethrowInWords);

@@ -17,7 +17,7 @@ interface Template {
   readonly portForwards: readonly object[];
 }
 
-/** Runs the command on a host whose `limactl` is this shell script, or which has no `limactl`. */
+/** Runs the command with this shell script as the host's `limactl`. Without a script, the host has no `limactl`. */
 function vm(words: readonly string[], limactl?: string) {
   const directory = mkdtempSync(join(tmpdir(), 'svc-vm-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
@@ -34,7 +34,7 @@ function vm(words: readonly string[], limactl?: string) {
   return { status, stdout, stderr, read };
 }
 
-test('the virtual machine has one directory of the Mac, read-only, and forwards one port to the Mac', () => {
+test('the virtual machine mounts one directory of the Mac, read-only, and forwards one port to the Mac', () => {
   const { status, stdout } = vm([]);
   expect(status).toBe(0);
   const { images, mounts, portForwards } = parse(stdout) as Template;
@@ -78,7 +78,7 @@ test('vouchbox vm --start starts an existing machine unchanged', () => {
   expect(read('words')).toBe('start vouchbox\n');
 });
 
-test('vouchbox vm reports that Lima is not installed, or that the given directory is no checkout', () => {
+test('vouchbox vm says so if Lima is not installed, or if the given directory is no checkout', () => {
   expect(vm(['--start']).stderr).toContain('brew install lima');
   const { status, stderr } = vm(['--checkout', '/usr']);
   expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('/usr is no checkout of Vouchbox') });

@@ -1,4 +1,4 @@
-/** `vouchbox vm`: a Linux machine for a system that has no cells of its own, made by Lima from `deploy/lima.yaml`. */
+/** `vouchbox vm`: a Linux machine for a system that cannot make cells itself. Lima makes it from `deploy/lima.yaml`. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -13,7 +13,7 @@ export interface VmOptions {
 }
 
 const NAME = 'vouchbox';
-/** The places of the template: in a checkout, and in the installed package. */
+/** Where the template is: in a checkout, and in the installed package. */
 const TEMPLATES = ['../../../../deploy/lima.yaml', '../../deploy/lima.yaml'];
 const OWN_CHECKOUT = fileURLToPath(new URL('../../../..', import.meta.url));
 

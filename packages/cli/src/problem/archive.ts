@@ -1,6 +1,6 @@
 /**
- * The wanted files of a zip archive, in memory. The archive's statements about itself are checked before and while it is
- * unpacked.
+ * Reads the wanted files of a zip archive into memory. What the archive says about itself is checked before and during
+ * unpacking.
  */
 import { buffer } from 'node:stream/consumers';
 import { type Entry, openPromise, type ZipFile } from 'yauzl';
@@ -14,14 +14,14 @@ export interface ArchiveBounds {
 }
 
 export interface ArchiveOptions extends ArchiveBounds {
-  /** Whether a path in the package is read. */
+  /** Whether the file at this path in the package is read. */
   readonly isWanted: (path: string) => boolean;
 }
 
 /** @throws UsageError in one line */
 export async function readArchive(path: string, options: ArchiveOptions): Promise<Map<string, Buffer>> {
   try {
-    // The library refuses absolute names, names with `..` or a backslash, and content of another size than the archive states.
+    // The library refuses absolute names, names with `..` or a backslash, and content whose size differs from the stated size.
     const zip = await openPromise(path, { strictFileNames: true, validateEntrySizes: true, autoClose: false });
     try {
       return await readEntries(zip, options);
@@ -53,7 +53,7 @@ async function readEntries(zip: ZipFile, options: ArchiveOptions): Promise<Map<s
   return files;
 }
 
-/** The one directory that all files are in, with its slash; empty if `problem.yaml` is at the top. */
+/** The one directory that contains all files, with a slash at its end; empty if `problem.yaml` is at the top. */
 function topOf(names: readonly string[]): string {
   const found = names.find((name) => /^([^/]+\/)?problem\.yaml$/.test(name));
   return found === undefined ? '' : found.slice(0, -'problem.yaml'.length);

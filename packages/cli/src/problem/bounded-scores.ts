@@ -1,5 +1,5 @@
 /**
- * Points of format 2025-09: `secret` and each group below it have a maximum, and a validator may give a part of a test's points.
+ * Points in the format 2025-09: `secret` and each group below it have a maximum. A validator may give a part of a test's points.
  */
 import type { Directories } from './directories.ts';
 import {
@@ -28,7 +28,7 @@ export function boundedRules({ directories, isCustom }: ScoredData): ScoreRules 
   };
 }
 
-/** Directories in a group are not groups, and neither are directories in `secret` if the problem has no groups. */
+/** A directory inside a group is not a group itself. Nor is a directory in `secret` if the problem has no groups. */
 function groupOf(directory: string, directories: Directories): string {
   if (isSample(directory)) return SAMPLE;
   const [, below] = directory.split('/');
@@ -36,9 +36,9 @@ function groupOf(directory: string, directories: Directories): string {
   return below !== undefined && directories.has(group) ? group : SECRET;
 }
 
-/** The most points of a sample. Its points do not count, but a validator that gave more than this bound would seem to fail. */
+/** The most points for a sample. The points do not count, but a validator that gave more than these would seem to fail. */
 function sampleEach(counts: Counts, { directories, isCustom }: Pick<ScoredData, 'directories' | 'isCustom'>): number {
-  // A sample with only a part of its points does not pass. So samples have no points if a group requires them to pass.
+  // A sample passes only with all of its points. So samples have no points if a group requires them to pass.
   const others = [...counts.keys()].filter((name) => name !== SAMPLE);
   const isAwaited = others.some((name) => requiredBy(name, counts, directories).includes(SAMPLE));
   return isCustom && !isAwaited ? mostOf(SECRET, directories) : 0;
@@ -68,7 +68,7 @@ function mostOf(group: string, directories: Directories): number {
   return said.number('max_score') ?? 0;
 }
 
-/** Requires that `secret` has tests or groups, and that their points are added up. */
+/** Requires that `secret` has either tests or groups, and that their points are added up. */
 function requireOneLevel(counts: Counts, directories: Directories): void {
   const groups = [...counts.keys()].filter((name) => name.startsWith(`${SECRET}/`));
   const deep = [...directories.keys()].find((name) => /^secret\/[^/]+\/./.test(name));

@@ -1,15 +1,15 @@
-/** Runs the input validators of a package on the input of every test, in a job each. A validator accepts by ending with 42. */
+/** Runs a package's input validators on the input of every test, each in its own job. To accept, a validator exits with 42. */
 import type { ServiceClient } from '@vouchbox/client';
 import { UsageError } from '../failures/usage-error.ts';
 import type { Problem } from './problem.ts';
 
 const VALID = 42;
 
-/** @throws UsageError that names the first test that a validator refuses, and quotes the validator */
+/** @throws UsageError that names the first refused test and quotes the validator */
 export async function checkInputs(problem: Problem, client: ServiceClient, signal: AbortSignal): Promise<void> {
   const { tests, inputValidators, inputFlags } = problem;
   const jobs = inputValidators.flatMap((validator) => tests.map((test) => ({ validator, test })));
-  // All jobs are requested at once: the client itself keeps no more runs open than the service allows its tenant.
+  // All jobs are requested at once: the client keeps no more runs open than the service allows its tenant.
   const problems = await Promise.all(
     jobs.map(async ({ validator, test }) => {
       const { language, code, name } = validator;

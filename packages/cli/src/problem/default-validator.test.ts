@@ -1,4 +1,4 @@
-/** The default output validator, run on this host with a checker's files, and the comparisons that replace it. */
+/** The default output validator, run on this host with a checker's files, and the comparisons that can replace it. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'svc-validator-'));
 afterAll(() => rmSync(scratch, { recursive: true }));
 mkdirSync(join(scratch, 'input'));
 
-/** Runs a program for all cases in one process, which forks for each case and gives the fork the files of a checker. */
+/** Runs a program for all cases. One process forks for each case, and gives the fork a checker's files. */
 const EACH = `import io, json, os, sys
 code, cases = json.load(sys.stdin)
 for words, expected, output in cases:
@@ -30,7 +30,7 @@ for words, expected, output in cases:
 
 type Judged = readonly [words: readonly string[], expected: string, output: string];
 
-/** How the program ends in each case. */
+/** The program's exit code in each case. */
 function endsOf(code: string, cases: readonly Judged[]): readonly number[] {
   const input = JSON.stringify([code, cases]);
   const { stdout, stderr } = spawnSync('python3', ['-u', '-c', EACH], { cwd: scratch, input, encoding: 'utf8' });

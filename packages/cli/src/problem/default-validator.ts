@@ -1,6 +1,6 @@
 /**
- * The default output validator of problem packages: tokens are compared one by one, ignoring case unless `case_sensitive` is
- * given, and numbers within a tolerance if a flag gives one. If a comparison of the judge does the same, no program is needed.
+ * The default output validator of problem packages. It compares token by token, ignoring case unless `case_sensitive` is given.
+ * If a flag gives a tolerance, numbers may differ by it. If a built-in comparison of the judge does the same, no program runs.
  */
 import type { GradeTest } from '@vouchbox/client';
 import { UsageError } from '../failures/usage-error.ts';
@@ -9,10 +9,10 @@ import type { PackageProgram } from './problem.ts';
 const TOLERANCES = ['float_relative_tolerance', 'float_absolute_tolerance', 'float_tolerance'];
 const SWITCHES = ['case_sensitive', 'space_change_sensitive'];
 
-/** A number as the judge compares it. */
+/** What the judge compares as a number. */
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-/** The comparison that gives the validator's answer for a test; null if the validator itself must run. */
+/** The built-in comparison that gives the same answer as the validator for a test; null if the validator itself must run. */
 export function comparisonOf(flags: readonly string[], expected: string): GradeTest['compare'] | null {
   const floats = tolerancesOf(flags);
   const isNear = Object.keys(floats).length > 0;
@@ -23,7 +23,7 @@ export function comparisonOf(flags: readonly string[], expected: string): GradeT
   return isSpaced ? 'exact' : 'words';
 }
 
-/** @throws UsageError for flags that the validator does not have */
+/** @throws UsageError if the validator has no such flag */
 function tolerancesOf(flags: readonly string[]): { absolute?: number; relative?: number } {
   const floats: { absolute?: number; relative?: number } = {};
   for (let at = 0; at < flags.length; at++) {

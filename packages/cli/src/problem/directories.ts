@@ -1,17 +1,17 @@
-/** Settings of the directories of tests: each directory inherits missing keys from the nearest directory above. */
+/** Settings of test directories: each directory inherits missing keys from the nearest directory above it. */
 import type { Settings } from './yaml.ts';
 
-/** The settings of each directory that has some, by its path below `data`. */
+/** The directories' own settings, keyed by their paths below `data`. */
 export type Directories = ReadonlyMap<string, Settings>;
 
-/** Settings that are in force in a directory, those of the nearest directory first. */
+/** The settings that apply in a directory, those of the nearest directory first. */
 export function settingsAbove(directory: string, directories: Directories): readonly Settings[] {
   const parts = ['', ...directory.split('/')];
   const paths = parts.map((_, at) => parts.slice(1, parts.length - at).join('/'));
   return paths.flatMap((path) => directories.get(path) ?? []);
 }
 
-/** The value in the nearest directory that has the key. */
+/** The value from the nearest directory whose settings have the key. */
 export function settingOf<T>(
   directory: string,
   directories: Directories,

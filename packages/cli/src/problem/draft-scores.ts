@@ -1,4 +1,4 @@
-/** Points of the draft format: a group below `secret` counts as a whole, and points that no setting gives are divided evenly. */
+/** Points in the draft format: a group below `secret` counts as a whole, and points that no setting gives are divided evenly. */
 import type { Directories } from './directories.ts';
 import {
   type Counts,

@@ -1,4 +1,4 @@
-/** Folders of tests: a file that is not plain is refused and never waited for. */
+/** Folders of tests: a file that is not plain is refused at once, without waiting for its content. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

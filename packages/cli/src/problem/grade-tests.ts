@@ -1,4 +1,4 @@
-/** Reads the tests of a grading from a directory: the program's input in `NAME.in`, and the expected output in `NAME.out`. */
+/** Reads tests from a directory: `NAME.in` has the program's input, and `NAME.out` has the expected output. */
 import { readdir } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 import type { GradeTest } from '@vouchbox/client';
@@ -6,11 +6,11 @@ import type { Comparison } from '@vouchbox/protocol/grading';
 import { UsageError } from '../failures/usage-error.ts';
 import { plainText } from './tree.ts';
 
-/** The member of a test that a file sets, by the file's extension. */
+/** Which member of a test a file sets, by the file's extension. */
 const MEMBERS = { '.in': 'stdin', '.out': 'expected', '.args': 'args' } as const;
 
 /**
- * One test for each name, in the order of the names. `NAME.args` has one argument a line.
+ * One test for each name, sorted by name. `NAME.args` has one argument per line.
  * @throws UsageError if there is no test, or a file is not plain, not text or too large
  */
 export async function readTests(directory: string, compare: Comparison): Promise<readonly GradeTest[]> {

@@ -1,11 +1,11 @@
-/** Scoring packages of each format: the points of their groups and tests, and the refusal of points that cannot be added up. */
+/** Scoring packages in each format: the points of their groups and tests, and the refusal of points that cannot be added up. */
 import { describe, expect, test } from 'vitest';
 import { plain, read } from './package.fixture.ts';
 
 const scoring = { ...plain, 'problem.yaml': 'type: scoring\n' };
 
 describe('a scoring package', () => {
-  test('in the legacy format scores a group by its smallest test or by the sum of its tests', async () => {
+  test('in the legacy format scores a group by its lowest test or by the sum of its tests', async () => {
     const { groups, tests } = await read({
       ...scoring,
       'data/testdata.yaml': 'grader_flags: ignore_sample\n',
@@ -70,7 +70,7 @@ describe('a scoring package', () => {
     await expect(read({ ...scoring, ...files })).rejects.toThrow(says);
   });
 
-  test('inherits each key of a directory from the nearest settings above it', async () => {
+  test('inherits each key that a directory lacks from the nearest settings above it', async () => {
     const { groups, tests } = await read({
       ...scoring,
       'data/testdata.yaml': 'on_reject: continue\naccept_score: 7\n',
@@ -113,7 +113,7 @@ describe('a package whose validator gives points', () => {
     'data/secret/b/1.ans': '',
   };
 
-  test('gives each group the upper bound of its range, and leaves out samples that give no points', async () => {
+  test('gives each group the upper end of its range as points, and leaves out samples without points', async () => {
     const { groups, tests, notes, checker } = await read(scored);
     expect(groups).toEqual([
       { name: 'secret/a', score: 'minimum', points: 60, stop: false, after: [] },
@@ -168,7 +168,7 @@ describe('a package of format 2025-09 that counts points', () => {
     'data/secret/c/1.ans': '',
   };
 
-  test('may have pass-fail groups, groups that add up their tests, and groups that count their smallest test', async () => {
+  test('may have pass-fail groups, groups that add up their tests, and groups that count only their lowest test', async () => {
     const { groups, tests } = await read(later);
     expect(groups).toEqual([
       { name: 'sample', score: 'minimum', points: 0, stop: false, after: [] },
@@ -185,7 +185,7 @@ describe('a package of format 2025-09 that counts points', () => {
     ]);
   });
 
-  test('without groups divides the points of `secret` among its tests', async () => {
+  test('without groups divides the points of `secret` among the tests', async () => {
     const { groups, tests } = await read({
       ...plain,
       'problem.yaml': 'problem_format_version: 2025-09\ntype: scoring\n',

@@ -1,4 +1,4 @@
-/** Makes the contract's groups of a scoring problem by the rules of the problem's format. The judge counts points. */
+/** Turns a scoring problem into the contract's groups, by the rules of the problem's format. The judge counts the points. */
 import type { GradeGroup } from '@vouchbox/client';
 import { boundedRules } from './bounded-scores.ts';
 import { draftRules } from './draft-scores.ts';
@@ -7,7 +7,7 @@ import type { ScoredData, ScoreRules } from './score-rules.ts';
 
 export interface GroupScores extends Pick<ScoreRules, 'groupOf'> {
   readonly groups: readonly GradeGroup[];
-  /** The most points of each test of a group. */
+  /** The most points for each test in a group. */
   pointsOf(group: string): number;
 }
 

@@ -1,4 +1,4 @@
-/** Points of the legacy format, as its default grader counts them. */
+/** Points in the legacy format, counted as the format's default grader counts them. */
 import { type Directories, settingOf } from './directories.ts';
 import {
   type Counts,
@@ -22,7 +22,7 @@ export function legacyRules({ directories, isScoredByValidator }: ScoredData): S
     after(group, counts) {
       const before = groupsBefore(group, counts, directories);
       const [first] = before;
-      // These rules let a program with a part of the points go on to the next group; the rules of a grading do not.
+      // By these rules, a program with a part of the points goes on to the next group. By the rules of a grading, it does not.
       if (isScoredByValidator && first !== undefined)
         throw uncounted(isSample(first) ? '' : SECRET, 'on_reject: break between groups that a validator scores');
       return before;
@@ -35,11 +35,11 @@ function testScore(directory: string, directories: Directories): Score {
   const mode = modeOf(directory, directories);
   if (isSample(directory) && ignoresSample(directories)) return { whole: null, each: 0 };
   const points = settingOf(directory, directories, (one) => one.number('accept_score')) ?? 1;
-  // All tests of a group have the same points. So if all are accepted, the smallest score is the score of any test.
+  // All tests in a group have the same points. So if all are accepted, the lowest score is the score of each test.
   return mode === 'min' ? { whole: points, each: 0 } : { whole: null, each: points };
 }
 
-/** The most points that the validator can give, which is the upper end of the group's range. */
+/** The most points that the validator can give: the upper end of the group's range. */
 function saidScore(directory: string, counts: Counts, directories: Directories): Score {
   const mode = modeOf(directory, directories);
   const most = rangeOf(directory, directories);
@@ -51,7 +51,7 @@ function saidScore(directory: string, counts: Counts, directories: Directories):
 
 const RANGE = /^\s*\+?\d+(?:\.\d+)?\s+\+?(\d+(?:\.\d+)?)\s*$/;
 
-/** The range of the points of a group. The range of `secret` is for all groups together, so each group needs its own range. */
+/** The range of a group's points. The range of `secret` is for all its groups together, so each group needs its own range. */
 function rangeOf(directory: string, directories: Directories): number {
   const settings = directory.includes('/')
     ? [directories.get(directory)]
@@ -64,8 +64,8 @@ function rangeOf(directory: string, directories: Directories): number {
 }
 
 /**
- * Whether the samples must be left out. They have no points, but these rules accept a sample with a part of its points, and
- * a grading would count that sample as failed.
+ * Whether the samples must be left out. They have no points. These rules accept a sample that got only a part of its points,
+ * but a grading would count such a sample as failed.
  */
 export function leavesSamplesOut({ directories, isScoredByValidator }: ScoredData): boolean {
   if (!isScoredByValidator || !ignoresSample(directories)) return false;
@@ -81,7 +81,7 @@ function isAdded(directory: string, directories: Directories): boolean {
   return (directory === '' && ignoresSample(directories)) || modeOf(directory, directories) === 'sum';
 }
 
-/** The mode of the grader. If several modes are named, the last one counts, as in the default grader. */
+/** The grader's mode. If several modes are named, the last one counts, as in the default grader. */
 function modeOf(directory: string, directories: Directories): 'sum' | 'min' {
   if ((settingOf(directory, directories, (one) => one.text('grading')) ?? 'default') !== 'default')
     throw uncounted(directory, 'a grader of its own');
@@ -96,7 +96,7 @@ function flagsOf(directory: string, directories: Directories): readonly string[]
   return settingOf(directory, directories, (one) => one.words('grader_flags')) ?? [];
 }
 
-/** Whether judging ends at the first rejected test or group of a directory. */
+/** Whether judging a directory ends at its first rejected test or group. */
 function breaks(directory: string, directories: Directories): boolean {
   const word = settingOf(directory, directories, (one) => one.text('on_reject')) ?? 'break';
   if (word === 'break' || word === 'continue') return word === 'break';

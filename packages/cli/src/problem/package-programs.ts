@@ -1,4 +1,4 @@
-/** The validators of a package, each as the one text that a job takes: local headers are put where they are included. */
+/** A package's validators. A job takes one text, so each local header replaces its `#include` in the validator's text. */
 import { basename, extname } from 'node:path';
 import type { Language } from '@vouchbox/protocol/vocabulary';
 import { UsageError } from '../failures/usage-error.ts';
@@ -12,7 +12,7 @@ const LANGUAGE_OF: Readonly<Record<string, Language>> = {
   '.cpp': 'cpp',
   '.cxx': 'cpp',
 };
-/** Languages of input validators for which there is no runtime here. */
+/** Languages of input validators that have no runtime here. */
 const GRAMMARS = ['.ctd', '.viva'];
 const INCLUDE = /^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*$/gm;
 const codeMax = 1024 * 1024;
@@ -24,7 +24,7 @@ export interface PackagePrograms {
 
 /**
  * The programs in a directory of the package, each a file or a directory.
- * @throws UsageError for a program that cannot be run: in another language, of several sources, or with a script that builds it
+ * @throws UsageError if a program cannot run: it is in another language, has several sources, or is built by a script
  */
 export async function readPrograms(tree: ProblemTree, directory: string): Promise<PackagePrograms> {
   const inside = tree.paths.filter((path) => path.startsWith(`${directory}/`));
@@ -61,7 +61,7 @@ async function readProgram(tree: ProblemTree, name: string, files: readonly stri
   return { name, language, code };
 }
 
-/** The text with each local header in the place of its first `#include`. A missing header is left to the compiler. */
+/** The text, with each local header in the place of its first `#include`. Missing headers are left for the compiler to report. */
 async function withHeaders(tree: ProblemTree, path: string, seen: Set<string>): Promise<string> {
   seen.add(path);
   const text = await tree.text(path);

@@ -1,21 +1,21 @@
-/** Reads `problem.yaml` in each of the formats, and the time limit from the file in which older packages keep it. */
+/** Reads `problem.yaml` in all the formats, and the time limit from the separate file that older packages have for it. */
 import type { LimitName } from '@vouchbox/protocol/vocabulary';
 import { UsageError } from '../failures/usage-error.ts';
 import type { ProblemTree } from './tree.ts';
 import { Settings } from './yaml.ts';
 
-/** The formats of a package. The draft has other words for points than the later format. */
+/** The formats of packages. The draft and the later format have different words for points. */
 export type Format = 'legacy' | 'draft' | '2025-09';
 
 export interface PackageSettings {
   readonly name: string | null;
   readonly format: Format;
   readonly isScoring: boolean;
-  /** Whether the package has an output validator of its own. */
+  /** Whether the package has its own output validator. */
   readonly isCustom: boolean;
   /** Whether a program talks with that validator. */
   readonly isInteractive: boolean;
-  /** Whether the validator of a legacy package gives points. In later formats every validator may, if points are bounded. */
+  /** Whether a legacy package's validator gives points. In later formats, any validator may if points are bounded. */
   readonly isScoredByValidator: boolean;
   readonly validatorFlags: readonly string[];
   readonly limits: Readonly<Partial<Record<LimitName, number>>>;
@@ -29,7 +29,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   '2023-07': 'draft',
   '2025-09': '2025-09',
 };
-/** Types of problems that cannot be graded here, each with the missing feature. */
+/** Problem types that cannot be graded here, each with the feature that is missing. */
 const OTHER_TYPES: Readonly<Record<string, string>> = {
   'multi-pass': 'a program that runs in several passes',
   'submit-answer': 'answers without a program',
@@ -92,7 +92,7 @@ function laterJudging(tree: ProblemTree, types: readonly string[]): Judging {
   return { isCustom, isInteractive, isScoredByValidator: false };
 }
 
-/** Settings that would change programs or points, and are not supported. */
+/** Refuses settings that would change programs or points but are not supported. */
 function refuseUnread(tree: ProblemTree, settings: Settings): void {
   const included = tree.paths.find((path) => path.startsWith('include/'));
   if (included !== undefined) throw new UsageError(`${included}: files that go with every program are not read`);
@@ -113,7 +113,7 @@ async function readLimits(tree: ProblemTree, given: Settings) {
   const seconds = given.number('time_limit') ?? (await olderTimeLimit(tree));
   const memory = given.number('memory');
   const limits: Partial<Record<LimitName, number>> = {
-    // The wall clock guards against programs that sleep. On a busy host it must not end a program with processor time left.
+    // The wall limit stops programs that sleep. On a busy host, it must not stop a program that has processor time left.
     ...(seconds !== undefined && { cpu_seconds: seconds, wall_seconds: Math.max(10, Math.ceil(3 * seconds + 2)) }),
     ...(memory !== undefined && { mem_mb: Math.ceil(memory) }),
   };
@@ -121,7 +121,7 @@ async function readLimits(tree: ProblemTree, given: Settings) {
   return { limits, notes: seconds === undefined ? [untimed] : [] };
 }
 
-/** The time limit from a separate file, where tools keep it if the format has no key for it. */
+/** The time limit from a separate file. Tools keep it there if the format has no key for it. */
 async function olderTimeLimit(tree: ProblemTree): Promise<number | undefined> {
   if (tree.paths.includes('.timelimit')) return secondsIn('.timelimit', await tree.text('.timelimit'));
   if (!tree.paths.includes('domjudge-problem.ini')) return undefined;

@@ -1,4 +1,4 @@
-/** The tests of a package in their groups: `data/sample` and `data/secret`, with the settings of each directory. */
+/** Reads a package's tests with their groups, from `data/sample` and `data/secret`, and the settings of each directory. */
 import { UsageError } from '../failures/usage-error.ts';
 import { type Directories, settingsAbove } from './directories.ts';
 import { groupScores } from './group-scores.ts';
@@ -10,17 +10,17 @@ import type { ProblemTree } from './tree.ts';
 import { Settings } from './yaml.ts';
 
 const INPUT = /^data\/((?:sample|secret)(?:\/[^/]+)*)\/([^/]+)\.in$/;
-/** The names of the file with a directory's settings, the newer name first. */
+/** The possible names of the file with a directory's settings, the newer name first. */
 const SETTINGS_FILES = ['test_group.yaml', 'testdata.yaml'];
 
-/** A test with the flags of its output validator as the checker's arguments. */
+/** A test, with the output validator's flags as the checker's arguments. */
 export type PackageTest = ProblemTest & Required<Pick<ProblemTest, 'checkerArgs' | 'expected'>>;
 
 export interface PackageTests extends Pick<Problem, 'groups' | 'inputFlags' | 'notes'> {
   readonly tests: readonly PackageTest[];
 }
 
-/** @throws UsageError if the package has no test, or a test cannot be read or counted */
+/** @throws UsageError if the package has no test, or if a test cannot be read or its points cannot be counted */
 export async function readPackageTests(tree: ProblemTree, settings: PackageSettings): Promise<PackageTests> {
   const directories = await readDirectories(tree);
   const all = tree.paths.flatMap((path) => {
@@ -48,7 +48,7 @@ export async function readPackageTests(tree: ProblemTree, settings: PackageSetti
     tests.push({
       name,
       ...(group !== undefined && { group }),
-      // In an interactive problem, the input is secret even in samples: a protocol is shown instead.
+      // In an interactive problem, even the input of a sample is secret: contestants see a protocol instead.
       isSample: isSample(directory) && !settings.isInteractive,
       stdin: await tree.text(path),
       expected: await tree.text(path.replace(/\.in$/, '.ans')),
@@ -74,13 +74,13 @@ async function readDirectories(tree: ProblemTree): Promise<Directories> {
   return directories;
 }
 
-/** Since the draft a test can have settings of its own. */
+/** Since the draft format, a test can have its own settings. */
 async function ownSettings(tree: ProblemTree, path: string, { format }: PackageSettings): Promise<Settings | null> {
   const file = path.replace(/\.in$/, '.yaml');
   return format !== 'legacy' && tree.paths.includes(file) ? Settings.of(file, await tree.text(file)) : null;
 }
 
-/** A validator's flags. A legacy package has `…_flags`: a text, or a mapping with `flags`. A later one has `…_args`. */
+/** A validator's flags. Legacy packages have `…_flags`: a text, or a mapping with `flags`. Later packages have `…_args`. */
 function flagsOf(above: readonly Settings[], kind: 'output_validator' | 'input_validator'): readonly string[] {
   for (const settings of above) {
     const legacy = `${kind}_flags`;

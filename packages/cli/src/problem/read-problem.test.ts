@@ -1,4 +1,4 @@
-/** Problem packages as directories and archives: what is read of them, and that anything unsupported is refused in one line. */
+/** Problem packages, as directories and archives: what is read from them, and that unsupported parts are refused in one line. */
 import { execFileSync } from 'node:child_process';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { plain, read, scratch, write } from './package.fixture.ts';
 import { readProblem } from './read-problem.ts';
 
 describe('a package', () => {
-  test('lists its tests in order, shows the texts of samples, and compares outputs by words', async () => {
+  test("lists its tests in order, shows the samples' texts, and compares outputs by words", async () => {
     const { name, tests, groups, checker, limits, notes } = await read(plain);
     expect([name, groups, checker, limits]).toEqual(['Sums', [], null, {}]);
     expect(tests.map((one) => [one.name, one.stdin, one.expected, one.isSample, one.compare])).toEqual([
@@ -46,7 +46,7 @@ describe('a package', () => {
     expect(tests[0]?.checkerArgs).toEqual(compare === null ? flags.split(' ') : undefined);
   });
 
-  test('applies the flags of its output validator to each test', async () => {
+  test("applies its output validator's flags to each test", async () => {
     const { checker, tests } = await read({
       ...plain,
       'data/secret/a/1.ans': 'Yes\n',
@@ -64,7 +64,7 @@ describe('a package', () => {
     expect([checker?.language, tests[0]?.compare]).toEqual(['python', undefined]);
   });
 
-  test('uses its own output validator as its checker, with the text of each included header once', async () => {
+  test('uses its own output validator as the checker, and adds the text of each included header once', async () => {
     const { checker } = await read({
       ...plain,
       'problem.yaml': 'validation: custom\n',
@@ -222,7 +222,7 @@ test.each<[string, (directory: string) => void, RegExp]>([
   await expect(readProblem(directory, 'lines')).rejects.toThrow(says);
 });
 
-/** Python writes the archives, also archives that no ordinary tool would write. */
+/** A Python program that writes the archives, even those that no ordinary tool would write. */
 const ARCHIVES = `
 import os, stat, sys, zipfile
 source, target, kind = sys.argv[1:]
@@ -259,7 +259,7 @@ function archive(kind: string): string {
   return target;
 }
 
-test.each(['flat', 'nested'])('a %s archive of a package is read like the directory of the package', async (kind) => {
+test.each(['flat', 'nested'])("a %s archive of a package is read like the package's directory", async (kind) => {
   const unpacked = await read(plain);
   expect(await readProblem(archive(kind), 'lines')).toEqual(unpacked);
 });
@@ -275,13 +275,13 @@ test.each([
   await expect(readProblem(archive(kind), 'lines')).rejects.toThrow(says);
 });
 
-test('a file that is not a zip archive is refused as a package', async () => {
+test('a package that is a file but no zip archive is refused', async () => {
   writeFileSync(join(scratch, 'text.zip'), 'PK but no more');
   await expect(readProblem(join(scratch, 'text.zip'), 'lines')).rejects.toThrow(/text\.zip cannot be read as a zip/);
   await expect(readProblem(join(scratch, 'none.kpp'), 'lines')).rejects.toThrow(/none\.kpp cannot be read/);
 });
 
-test('the tests of a plain folder are compared as the options say', async () => {
+test('outputs for the tests of a plain folder are compared as the options say', async () => {
   const directory = write({ 'one.in': '1', 'one.out': '2', 'one.args': '--x\n' });
   const { tests, name, checker } = await readProblem(directory, 'exact');
   expect([name, checker]).toEqual([null, null]);

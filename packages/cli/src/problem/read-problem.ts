@@ -1,5 +1,5 @@
 /**
- * Reads a problem to grade by: a problem package in the format of Kattis, as a directory or an archive, or a plain folder of
+ * Reads the problem for a grading: a problem package in Kattis's format, as a directory or an archive, or a plain folder with
  * `NAME.in` and `NAME.out`.
  */
 import { access } from 'node:fs/promises';
@@ -16,8 +16,8 @@ import type { PackageProgram, Problem } from './problem.ts';
 import { openTree, type ProblemTree } from './tree.ts';
 
 /**
- * @param compare how outputs of a plain folder are compared; a package names its own comparison
- * @throws UsageError in one line for a problem that cannot be read or graded
+ * @param compare how outputs are compared for a plain folder; a package names its own comparison
+ * @throws UsageError with one line if the problem cannot be read or graded
  */
 export async function readProblem(path: string, compare: Comparison): Promise<Problem> {
   if (!(await isPackage(path))) return plainProblem(path, compare);
@@ -63,7 +63,7 @@ async function plainProblem(path: string, compare: Comparison): Promise<Problem>
   };
 }
 
-/** How tests are judged: all of them by one program, which may talk with the tested programs, or each test by a comparison. */
+/** How tests are judged: either each test by a comparison, or all by one program, which may talk with the tested programs. */
 async function howJudged(
   tree: ProblemTree,
   settings: PackageSettings,

@@ -1,4 +1,4 @@
-/** The rules of each format about the groups of a scoring problem. */
+/** Each format's rules for the groups of a scoring problem. */
 import { UsageError } from '../failures/usage-error.ts';
 import type { Directories } from './directories.ts';
 import type { PackageSettings } from './package-settings.ts';
@@ -10,17 +10,17 @@ export interface ScoredData extends Pick<PackageSettings, 'format' | 'isCustom' 
 /** How many tests each group has, in the order of the groups. */
 export type Counts = ReadonlyMap<string, number>;
 
-/** `whole`: the points of a group whose lowest test counts; null for others. `each`: the most points of each test. */
+/** `whole`: the points of a group whose lowest test counts; null for other groups. `each`: the most points for each test. */
 export interface Score {
   readonly whole: number | null;
   readonly each: number;
 }
 
 export interface ScoreRules {
-  /** The group of the tests in a directory. */
+  /** The group that the tests in a directory belong to. */
   groupOf(directory: string): string;
   scoreOf(group: string, counts: Counts): Score;
-  /** Whether the first test that wins nothing ends the group. */
+  /** Whether the group ends at the first test that wins no points. */
   stops(group: string): boolean;
   /** The groups whose tests must all be accepted before this group runs. */
   after(group: string, counts: Counts): string[];
@@ -36,7 +36,7 @@ export function uncounted(directory: string, what: string): UsageError {
   return new UsageError(`data/${directory}: ${what} cannot be counted by this command`);
 }
 
-/** Refuses groups inside a group of `secret`, and groups that are not added up, which the message calls `otherwise`. */
+/** Refuses groups inside a group of `secret`, and groups that are not added up. The message calls the latter `otherwise`. */
 export function requireLeaves(counts: Counts, isAdded: (directory: string) => boolean, otherwise: string): void {
   const names = [...counts.keys()];
   const deep = names.find((name) => name.split('/').length > 2);

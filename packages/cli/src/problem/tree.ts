@@ -1,4 +1,4 @@
-/** The files of a problem, in a directory or in an archive. All of them are hostile: names, links, numbers and sizes. */
+/** A problem's files, from a directory or an archive. Nothing about them is trusted: names, links, numbers or sizes. */
 import { constants } from 'node:fs';
 import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join, sep } from 'node:path';
@@ -6,13 +6,13 @@ import { UsageError } from '../failures/usage-error.ts';
 import { readArchive } from './archive.ts';
 
 export interface ProblemTree {
-  /** Paths of all files, with slashes between names, in the order of their names. */
+  /** The sorted paths of all files, with slashes between names. */
   readonly paths: readonly string[];
   /** The text of a file. @throws UsageError if the file is missing, too large, or not UTF-8 */
   text(path: string): Promise<string>;
 }
 
-/** The limits of a package. A file may be as large as a file that a job is given. */
+/** The limits of a package. A file may be as large as an input file of a job. */
 export const TREE_BOUNDS = {
   files: 20_000,
   depth: 8,
@@ -20,7 +20,7 @@ export const TREE_BOUNDS = {
   totalBytes: 512 * 1024 * 1024,
 } as const;
 
-/** The parts of a package that are read. Solutions, statements and attachments, which can be large, are not read. */
+/** The parts of a package that are read. Solutions, statements and attachments can be large and are not read. */
 const READ =
   /^(problem\.yaml|\.timelimit|domjudge-problem\.ini|(data|include|input_validators|input_format_validators|output_validators?)(\/.*)?)$/;
 
@@ -59,11 +59,11 @@ interface Walk {
   /** The real path of the directory. */
   readonly at: string;
   readonly prefix: string;
-  /** Real paths by the paths in the package. */
+  /** Real paths, keyed by the paths in the package. */
   readonly files: Map<string, string>;
 }
 
-/** Lists a directory's files. A link may lead to another file of the package, which two groups then share, but not out of it. */
+/** Lists a directory's files. A link may lead to another file in the package, so that two groups share it, but not outside. */
 async function walk({ root, at, prefix, files }: Walk): Promise<void> {
   if (prefix.split('/').length > TREE_BOUNDS.depth) throw new UsageError(`${prefix} is too deep for a package`);
   for (const name of (await readdir(at)).sort()) {
@@ -77,13 +77,13 @@ async function walk({ root, at, prefix, files }: Walk): Promise<void> {
   }
 }
 
-/** The text of a file that is in no package. The file may be a link. @throws UsageError that names the file */
+/** The text of a file outside packages. The file may be a link. @throws UsageError that names the file */
 export async function plainText(file: string): Promise<string> {
   const real = await realpath(file).catch((error: Error) => refuse(file, error));
   return decode(await readRegular(real, file), file);
 }
 
-/** Reads a plain file. It refuses a device or a pipe, and does not follow a file that has become a link. */
+/** Reads a plain file. Refuses a device or a pipe, and does not follow the path if it has become a link. */
 async function readRegular(real: string, name: string): Promise<Buffer> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const file = await open(real, flags).catch((error: Error) => refuse(name, error));

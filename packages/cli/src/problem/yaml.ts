@@ -1,10 +1,10 @@
-/** Settings in YAML, as maps of plain values. Aliases, which let a short text stand for a long one, are refused. */
+/** Settings in YAML, as maps of plain values. Aliases are refused, because they let a short text stand for a long one. */
 import { parse } from 'yaml';
 import { UsageError } from '../failures/usage-error.ts';
 
 const textMax = 64 * 1024;
 
-/** One mapping of a file. Each reader returns undefined if the key is missing or null. */
+/** One mapping in a file. Each reading method returns undefined if the key is missing or null. */
 export class Settings {
   readonly #file: string;
   readonly #values: ReadonlyMap<unknown, unknown>;
@@ -39,7 +39,7 @@ export class Settings {
     return this.#refuse(key, 'a number that is not negative');
   }
 
-  /** A text is divided into words, as a shell divides it without quotes. */
+  /** A list of words. A text is divided into words as a shell divides it if there are no quotes. */
   words(key: string): readonly string[] | undefined {
     const value = this.#values.get(key) ?? undefined;
     if (!Array.isArray(value))
@@ -60,7 +60,7 @@ export class Settings {
     return value instanceof Map ? new Settings(`${this.#file}: ${key}`, value) : this.#refuse(key, 'a mapping');
   }
 
-  /** The first text of a key whose text can be given in several languages. */
+  /** The text of a key that may be given in several languages: the English one, or else the first. */
   named(key: string): string | undefined {
     if (!this.isMap(key)) return this.text(key);
     const values = this.#values.get(key) as ReadonlyMap<unknown, unknown>;

@@ -1,4 +1,4 @@
-/** A grading as a person wants to see it: each test with its cost, each group with its points. */
+/** A grading in a form for people: each test with its cost, each group with its points. */
 import type { GradeResult, RunResult } from '@vouchbox/client';
 import type { Problem } from '../problem/problem.ts';
 
@@ -8,7 +8,7 @@ type Cost = Pick<NonNullable<Line['run']>, 'job_id' | 'cpu_ms' | 'wall_ms' | 'me
 
 export interface GradedProblem extends Pick<Verdict, 'accepted' | 'points' | 'points_max'> {
   readonly title: string;
-  /** File name of the program, and its language. */
+  /** The program's file name and language. */
   readonly program: string;
   readonly tests: readonly GradedTest[];
   readonly groups: readonly GradedGroup[];
@@ -16,11 +16,11 @@ export interface GradedProblem extends Pick<Verdict, 'accepted' | 'points' | 'po
 }
 
 export interface GradedTest extends Pick<Line, 'name' | 'verdict' | 'points' | 'points_max'> {
-  /** Null if the program was not run in this test. A member of the cost is null if its value for the program alone is unknown. */
+  /** Null if the program was not run in this test. A part of the cost is null if it is not known for the program alone. */
   readonly run: Cost | null;
   /** Why the program was not run in this test; null if it was run. */
   readonly remark: string | null;
-  /** The texts of a sample; null for any other test, because a report must not reveal secret data. */
+  /** A sample's texts; null for any other test, because a report must not reveal secret data. */
   readonly texts: Readonly<Record<'input' | 'expected' | 'output' | 'errors', string>> | null;
 }
 
@@ -34,7 +34,7 @@ export interface Seen {
   readonly runs: ReadonlyMap<string, RunResult>;
 }
 
-/** @param seen how each test ran, by its name */
+/** Combines a problem with its grading, and with how each test ran. */
 export function gradedProblem(problem: Problem, graded: GradeResult, { program, runs }: Seen): GradedProblem {
   const { verdict, notRun, job_id } = graded;
   const given = new Map(problem.tests.map((test) => [test.name, test]));
@@ -60,12 +60,12 @@ export function gradedProblem(problem: Problem, graded: GradeResult, { program, 
 
 type Points = Pick<GradedTest, 'points' | 'points_max'>;
 
-/** Points with at most two decimals: a share of a hundred points may have many. */
+/** Points with at most two decimals. A share of the points could have many more. */
 export function pointsText({ points, points_max }: Points, between: string): string {
   return [points, points_max].map((number) => Math.round(number * 100) / 100).join(between);
 }
 
-/** The points of a test or a group; a dash if it has no points to win. */
+/** The points of a test or a group; a dash if there are no points to win. */
 export function shareText(won: Points, between: string): string {
   return won.points_max === 0 ? '–' : pointsText(won, between);
 }

@@ -1,4 +1,4 @@
-/** The report as a page: whatever a program, a test or a package says stays text. */
+/** The report page: whatever a program, a test or a package says stays text and never becomes markup. */
 import { expect, test } from 'vitest';
 import type { GradedProblem } from './graded-problem.ts';
 import { htmlReport } from './html-report.ts';
@@ -31,26 +31,26 @@ const graded = (text: string): GradedProblem => ({
 
 const tagsOf = (page: string) => page.match(/<[^>]*>/g);
 
-test('the page of a grading escapes every text, so a text never becomes markup', () => {
+test('the page about a grading escapes every text, so that no text becomes markup', () => {
   const page = htmlReport(graded(HOSTILE), HOSTILE);
   expect(tagsOf(page)).toEqual(tagsOf(htmlReport(graded('plain'), 'plain')));
   expect(page).toContain('&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;');
   for (const mark of ['\u202e', '\0', '\u001b']) expect(page).not.toContain(mark);
 });
 
-test('the page of a grading loads nothing, and its policy allows only its own style', () => {
+test('the page about a grading loads nothing, and its policy allows only its own style', () => {
   const page = htmlReport(graded('plain'), 'now');
   expect(page).toContain(`content="default-src 'none'; style-src 'unsafe-inline'"`.replaceAll("'", '&#39;'));
   expect(page).not.toMatch(/<script|<link|<img|src=|url\(|https?:/);
 });
 
-test('the page of a grading shows points, costs and groups, and only the texts of samples', () => {
+test('the page about a grading shows points, costs and groups, but texts only of samples', () => {
   const page = htmlReport(graded('plain'), 'now');
   for (const shown of ['0.33 of 2 points', '12 ms', '1.50 s', '3.0 MiB', '1 of 2']) expect(page).toContain(shown);
   expect(page.match(/<details/g)).toHaveLength(1);
 });
 
-test('the page of a grading cuts a long text, and states how much is missing', () => {
+test('the page about a grading cuts a long text, and says how much is missing', () => {
   const { tests, ...others } = graded('plain');
   const long = { input: 'x'.repeat(5000), expected: '', output: '', errors: '' };
   const page = htmlReport({ ...others, tests: tests.map((each) => ({ ...each, texts: each.texts && long })) }, 'now');

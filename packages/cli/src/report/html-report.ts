@@ -1,6 +1,6 @@
 /**
- * A grading as one page that loads nothing: no script, no font, no picture. Every text in the page, above all what programs
- * wrote, is escaped where it is put in, and the page's policy allows only its own style.
+ * A grading as one page that loads nothing: no script, no font, no picture. Every text is escaped where it is inserted, above
+ * all what programs wrote. The page's policy allows only the page's own style.
  */
 import {
   durationText,
@@ -11,10 +11,10 @@ import {
   shareText,
 } from './graded-problem.ts';
 
-/** The most characters of each text of a sample: a report is for reading, not for evidence. */
+/** The most characters shown of each of a sample's texts. A report is for reading; it is not evidence. */
 const TEXT_MAX = 4000;
 
-/** Text that is markup: only such text is put into a page unescaped. */
+/** Text that is markup. Only such text is inserted into a page unescaped. */
 class Markup {
   readonly text: string;
 
@@ -41,7 +41,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '"': '&quot;',
   "'": '&#39;',
 };
-/** Controls, and marks that turn the direction of the following text: they would change how a reader sees the page. */
+/** Control characters and marks that change the direction of text. They would change what a reader sees. */
 const UNSEEN = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 function escaped(text: string): string {
@@ -63,7 +63,7 @@ code, pre { font: 13px/1.45 ui-monospace, monospace; } td code { overflow-wrap: 
 pre { background: var(--box); padding: .6rem; overflow-x: auto; margin: .2rem 0 .8rem; }
 `;
 
-/** @param made the time at which the report was written, as the page shows it */
+/** @param made when the report was written, in the form that the page shows */
 export function htmlReport(graded: GradedProblem, made: string): string {
   const { title, program, accepted, tests, groups, judge } = graded;
   const policy = "default-src 'none'; style-src 'unsafe-inline'";

@@ -1,7 +1,7 @@
 /**
- * A service that this command starts for itself: on a free port of this host, with its own key and a store in a temporary
- * directory that is removed at the end. It isolates programs as `vouchbox serve` does, and reads the same settings from the
- * environment.
+ * A service that this command starts for itself, on a free port of this host and with its own key. Its store is in a temporary
+ * directory, which is removed at the end. The service isolates programs as `vouchbox serve` does, and reads the same settings
+ * from the environment.
  */
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -17,11 +17,11 @@ export interface EmbeddedService extends ServiceAccess {
 }
 
 export interface EmbeddedServiceOptions {
-  /** Whether results are signed. The signing key is removed with the store, so its public half must be kept elsewhere. */
+  /** Whether results are signed. The signing key is removed with the store, so the public key must be kept elsewhere. */
   readonly signing: 'on' | 'off';
 }
 
-/** Starts the service. Disposing it stops it and removes what it stored. @throws StartError */
+/** Starts the service. Disposing of the service stops it and removes what it stored. @throws StartError */
 export async function openEmbeddedService(
   { signing }: EmbeddedServiceOptions = { signing: 'off' },
 ): Promise<EmbeddedService> {
@@ -37,7 +37,7 @@ export async function openEmbeddedService(
   return { client, patient: client, url: service.url, key, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** A store or roles in the environment are meant for a service of `vouchbox serve`, not for this one. */
+/** The environment without a store and roles: those are meant for a service started by `vouchbox serve`. */
 function environmentFor(): Record<string, string | undefined> {
   return {
     ...serverEnvironment(),
@@ -53,11 +53,11 @@ function flagsFor({ dataDir, key, signing }: EmbeddedServiceOptions & { dataDir:
     port: '0',
     'data-dir': dataDir,
     'legacy-keys': `local=${key}`,
-    // These limits protect callers from each other, and the command is the only caller.
+    // These limits protect callers from each other, but here the command is the only caller.
     'rate-per-second': '1000000',
     'rate-burst': '1000000',
     'tenant-queue-max': '256',
-    // The signing key is removed with the service: signatures could not be checked later, so they are made only on request.
+    // The signing key is removed with the service. Signatures could not be checked later, so they are made only on request.
     'attestation-mode': signing,
     // The service would usually end before its first canary ends.
     canaries: serverEnvironment()['SERVICE_CANARIES'] || 'off',

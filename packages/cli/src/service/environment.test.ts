@@ -11,7 +11,7 @@ const environment = {
   PATH: '/bin',
 };
 
-test('a service that the command starts does not get the address and the key of a client', () => {
+test("a service that the command starts does not get a client's address and key", () => {
   expect(clientEnvironment(environment)).toEqual({ url: 'http://a', key: 'k', profile: 'p' });
   expect(serverEnvironment(environment)).toEqual({ SERVICE_PORT: '0', PATH: '/bin' });
 });
@@ -24,7 +24,7 @@ test('an empty environment variable counts as one that is not set', () => {
   });
 });
 
-test('the build of a pack gets only the proxy variables of the environment', () => {
+test('the build of a pack gets only the proxy variables from the environment', () => {
   expect(proxyEnvironment({ ...environment, http_proxy: 'http://p', no_proxy: '' })).toEqual({
     http_proxy: 'http://p',
   });
@@ -37,7 +37,7 @@ test("a user's settings are below XDG_CONFIG_HOME if that path is absolute, and 
   }
 });
 
-test("without an absolute HOME, a user's settings are in the home directory that the user database states", () => {
+test("without an absolute HOME, a user's settings are in the home directory from the user database", () => {
   const expected = join(userInfo().homedir, '.config/vouchbox');
   for (const environment of [{}, { HOME: '' }, { HOME: '.' }]) expect(configDirectory(environment)).toBe(expected);
 });

@@ -1,12 +1,12 @@
 /**
  * The variables that the command line reads from the environment. A service's address and key are variables for clients. All
- * other `SERVICE_*` names are settings of a service that is started here.
+ * other `SERVICE_*` variables are settings for a service that is started here.
  */
 
 import { userInfo } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 
-/** The service that `vouchbox run` and `vouchbox jobs` call, if the environment names one. */
+/** The service to call for `vouchbox run` and `vouchbox jobs`, if the environment names one. */
 export interface ClientEnvironment {
   readonly url: string | null;
   readonly key: string | null;
@@ -25,18 +25,18 @@ export function clientEnvironment(environment: NodeJS.ProcessEnv = process.env):
   };
 }
 
-/** The directory of this user's settings of Vouchbox. XDG Base Directory Specification: a relative value is ignored. */
+/** The directory of this user's Vouchbox settings. A relative XDG_CONFIG_HOME is ignored (XDG Base Directory Specification). */
 export function configDirectory(environment: NodeJS.ProcessEnv = process.env): string {
   const { XDG_CONFIG_HOME = '' } = environment;
   return join(isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : join(homeOf(environment), '.config'), 'vouchbox');
 }
 
-/** Keeps this user's home in a variable before the process becomes root of a user namespace, where root's home would be found. */
+/** Keeps this user's home in a variable. Once the process is root of a user namespace, root's home would be found instead. */
 export function keepHome(): void {
   process.env['HOME'] = homeOf(process.env);
 }
 
-/** The home of this user. An empty or relative HOME would lead to whatever directory the command is started in. */
+/** This user's home. An empty or relative HOME is ignored: it would mean the directory in which the command was started. */
 function homeOf({ HOME = '' }: NodeJS.ProcessEnv): string {
   if (isAbsolute(HOME)) return HOME;
   try {
@@ -49,7 +49,7 @@ function homeOf({ HOME = '' }: NodeJS.ProcessEnv): string {
 
 const PROXY_NAMES: ReadonlySet<string> = new Set(['http_proxy', 'https_proxy', 'no_proxy', 'HTTPS_PROXY', 'NO_PROXY']);
 
-/** The variables for proxies. Fetching packages needs no others. */
+/** The proxy variables. Fetching packages needs no others. */
 export function proxyEnvironment(environment: NodeJS.ProcessEnv = process.env): Record<string, string> {
   return Object.fromEntries(
     Object.entries(environment).flatMap(([name, value]) => (PROXY_NAMES.has(name) && value ? [[name, value]] : [])),

@@ -1,34 +1,34 @@
-/** Starts commands of the user, and ends each command together with all processes that it started. */
+/** Starts the user's commands, and ends each command together with all processes that it started. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { foreignEnvironment } from './environment.ts';
 
-/** The variable that marks the processes started by a command. A command that another command started has both marks. */
+/** The variable that marks the processes started by a command. If one command starts another, the inner one has both marks. */
 const MARKS = 'VOUCHBOX_COMMAND';
 
 const marks = new WeakMap<ChildProcessWithoutNullStreams, string>();
 
-/** Starts a shell command. The command leads a group of processes, and all its processes end with it. */
+/** Starts a shell command as the leader of a process group. All its processes end with it. */
 export function startCommand(command: string): ChildProcessWithoutNullStreams {
   const mark = randomUUID();
   const { [MARKS]: outer, ...environment } = foreignEnvironment();
   const env = { ...environment, [MARKS]: outer === undefined ? mark : `${outer} ${mark}` };
   const child = spawn('/bin/sh', ['-c', command], { env, detached: true });
   marks.set(child, mark);
-  // A process that continued would hold the command's output open.
+  // A process that went on would hold the command's output open.
   child.once('exit', () => endCommand(child));
   return child;
 }
 
-/** Ends a command with its group. SIGKILL also ends the processes that have left the group, as daemons do. */
+/** Ends a command with its process group. SIGKILL also ends processes that have left the group, as daemons do. */
 export function endCommand(child: ChildProcessWithoutNullStreams, signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): void {
   if (child.pid === undefined) return;
   end(-child.pid, signal);
   if (signal === 'SIGKILL') endMarked(marks.get(child) ?? '');
 }
 
-/** The most rounds of ending processes. Processes that start faster than they are found may be left afterwards. */
+/** The most rounds of ending processes. Processes that start others faster than those are found may survive. */
 const roundsMax = 20;
 
 function endMarked(mark: string): void {
@@ -39,7 +39,7 @@ function endMarked(mark: string): void {
   }
 }
 
-/** The ids of all processes; none on a host without `/proc`, where processes that left the group continue. */
+/** The ids of all processes; none on a host without `/proc`. On such a host, processes that left the group go on. */
 function processIds(): readonly number[] {
   try {
     return readdirSync('/proc').map(Number).filter(Number.isInteger);

@@ -1,6 +1,6 @@
 /**
- * The profiles of `vouchbox login`: addresses of services and the keys to call them with, by name. They are in one file
- * that only its owner may read. A file that others can read is refused, and so is a malformed file.
+ * The profiles of `vouchbox login`: services' addresses and the keys to call them with, by name. They are in one file that
+ * only its owner may read. A file that others can read is refused, and so is a malformed file.
  */
 import {
   closeSync,
@@ -22,7 +22,7 @@ import { configDirectory } from './environment.ts';
 export interface Profile {
   /** The address of the service, such as `https://box.example`. */
   readonly url: string;
-  /** Sent to that address only, and never printed. */
+  /** The key, which is sent only to that address and is never printed. */
   readonly key: string;
 }
 
@@ -32,25 +32,25 @@ export const DEFAULT_PROFILE = 'default';
 /** A profile's name: 1 to 64 letters, digits, dots, hyphens and underscores. */
 const PROFILE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** @throws UsageError if the name cannot be that of a profile */
+/** @throws UsageError if no profile can have this name */
 export function checkProfileName(name: string): string {
   if (PROFILE_NAME.test(name)) return name;
   throw new UsageError(`--profile ${name}: a name has up to 64 letters, digits, dots, hyphens and underscores`);
 }
 
-/** The file of all profiles. */
+/** The file that has all profiles. */
 export function profilesFile(): string {
   return join(configDirectory(), 'profiles.json');
 }
 
-/** Every profile by its name. None if there was no login. @throws CommandFailure if the file cannot be trusted or read */
+/** All profiles by name; none if there was no login. @throws CommandFailure if the file cannot be trusted or read */
 export function readProfiles(): ReadonlyMap<string, Profile> {
   const file = profilesFile();
   const text = readPrivate(file);
   return text === null ? new Map() : parseProfiles(text, file);
 }
 
-/** Replaces the file as a whole, so that no reader finds a part of it. */
+/** Replaces the file as a whole, so that nobody ever reads a part of it. */
 export function writeProfiles(profiles: ReadonlyMap<string, Profile>): void {
   const file = profilesFile();
   const partial = `${file}.${process.pid}`;
@@ -101,13 +101,13 @@ function parseProfiles(text: string, file: string): Map<string, Profile> {
   return profiles;
 }
 
-/** The message of a failure contains no part of the text, because the text has keys. */
+/** The failure's message contains no part of the text, because the text has keys. */
 function membersOf(text: string): object {
   try {
     const { profiles } = JSON.parse(text) as { profiles?: unknown };
     if (typeof profiles === 'object' && profiles !== null) return profiles;
   } catch {
-    // This is reported below, like any other text of a wrong form.
+    // Reported below, like any other text in a wrong form.
   }
   throw new CommandFailure(`${profilesFile()} is not a file of profiles; remove it and log in again`);
 }

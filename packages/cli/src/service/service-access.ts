@@ -1,4 +1,4 @@
-/** The service that a command uses: the named one, or the command's own, which lives as long as the command. */
+/** The service that a command uses: a named service, or the command's own, which runs as long as the command. */
 import { isIP } from 'node:net';
 import { createServiceClient, type ServiceClient } from '@vouchbox/client';
 import { UsageError } from '../failures/usage-error.ts';
@@ -14,16 +14,16 @@ export interface AccessOptions {
 
 export interface ServiceAccess extends AsyncDisposable {
   readonly client: ServiceClient;
-  /** A client that reads the outcome of accepted work. Its requests wait while the service restarts. */
+  /** A client for reading the outcome of accepted work. Its requests wait while the service restarts. */
   readonly patient: ServiceClient;
   readonly url: string;
 }
 
 /**
- * A client of the named service; null if none is named. The first of these that is given counts: `--url`, `--profile`,
- * `SERVICE_URL`, `SERVICE_PROFILE`, the profile `default`. The key of a profile goes to that profile's address only.
+ * A client of the named service; null if none is named. The first that is given counts: `--url`, `--profile`, `SERVICE_URL`,
+ * `SERVICE_PROFILE`, the profile `default`. A profile's key is sent only to that profile's address.
  *
- * @throws UsageError for a wrong address, an unknown profile, or a service without a key
+ * @throws UsageError if the address is wrong, the profile is unknown, or there is no key for the service
  */
 export function namedService(options: AccessOptions): ServiceAccess | null {
   const named = addressAndKey(options);
@@ -63,7 +63,7 @@ export function checkAddress(url: string): void {
     throw new UsageError('an address must not have a user or a password; give --key');
 }
 
-/** Whether the address is a loopback address, which leads every host to itself. */
+/** Whether the address is a loopback address, by which every host reaches itself. */
 export function isOfThisHost(url: string): boolean {
   const { hostname } = new URL(url);
   return hostname === 'localhost' || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.'));

@@ -4,7 +4,7 @@ import { note } from '../terminal/print.ts';
 import { keepHome, serverEnvironment } from './environment.ts';
 import { type AccessOptions, namedService, type ServiceAccess } from './service-access.ts';
 
-/** A service to call, and its address, which callers with other keys can use. */
+/** A service to call. Callers with other keys can use its address as well. */
 export interface UsedService extends ServiceAccess {
   /** The key of a service that was started here; null for a named service. */
   readonly ownKey: string | null;
@@ -22,9 +22,9 @@ export async function serviceOrOwn(options: AccessOptions, signing: 'on' | 'off'
 }
 
 /**
- * Starts this command line again as root of a user namespace of its own, if an ordinary user can only make cells in that
- * way and the command makes cells itself. This must happen before anything is read from stdin or printed.
- * @param named the service that the command uses; null if it makes cells itself
+ * Starts this command line again as root of a new user namespace if the command makes cells itself and an ordinary user can
+ * make cells only in that way. This must happen before anything is read from stdin or printed.
+ * @param named the service that the command uses; null if the command makes cells itself
  */
 export async function enterOwnUsers(named: ServiceAccess | null = null): Promise<void> {
   if (named !== null || process.geteuid?.() === 0) return;

@@ -1,16 +1,16 @@
-/** The meanings of signals for `vouchbox serve`. docs/operating/start.md lists them. */
+/** What signals mean to `vouchbox serve`. docs/operating/start.md lists them. */
 import process from 'node:process';
 
 export interface ServiceSignals {
   /**
-   * Resolves with the first signal to stop. The next one ends the process at once, with 128 and the signal's number.
+   * Resolves at the first signal to stop. The next one ends the process at once, with 128 plus the signal's number.
    */
   readonly stopAsked: Promise<void>;
-  /** Calls back with each SIGHUP that asks for a reload. */
+  /** Sets the function that is called at each SIGHUP that asks for a reload. */
   onReload(reload: () => void): void;
 }
 
-/** What SIGHUP means: a service that a terminal started stops when the terminal closes; any other reloads its settings. */
+/** What SIGHUP means: a service started from a terminal stops when the terminal closes; any other reloads its settings. */
 export type HangUp = 'stop' | 'reload';
 
 const STOPPING = [
@@ -18,7 +18,7 @@ const STOPPING = [
   ['SIGTERM', 143],
 ] as const;
 
-/** Signals that mean nothing here. By default they would end the process or open its inspector. */
+/** Signals that are ignored. By default, they would end the process or open its inspector. */
 const UNHEEDED = ['SIGUSR1', 'SIGUSR2'] as const;
 
 /** Takes over the signals of this process for the rest of its life. */

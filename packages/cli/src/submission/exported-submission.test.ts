@@ -1,4 +1,4 @@
-/** The parts of a hostile export that are submitted again. Its files pass verification, because its author signed them. */
+/** What is submitted again from a hostile export. The export's files pass verification, because its author signed them. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

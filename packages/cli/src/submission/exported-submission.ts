@@ -1,4 +1,4 @@
-/** The submission from which an exported job was made, from a directory whose files were all verified. */
+/** Restores the submission of an exported job from the export's directory, after all files there were verified. */
 import { isUtf8 } from 'node:buffer';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ interface Again {
   readonly product: string | undefined;
 }
 
-/** The idempotency key under which a job is submitted again. No part of the key depends on the results of the job. */
+/** The idempotency key with which a job is submitted again. The key does not depend on the job's results. */
 export function keyFor(
   { tenant, job_id }: Pick<ExportManifest, 'tenant' | 'job_id'>,
   { signer, product }: Again,
@@ -33,15 +33,15 @@ export function keyFor(
 
 export interface Resubmission {
   readonly submission: JobSubmission;
-  /** Standard input that is uploaded because the body cannot hold it; null if the body holds it. */
+  /** Standard input that must be uploaded because it does not fit into the body; null if it is in the body. */
   readonly stdin: Uint8Array<ArrayBuffer> | null;
-  /** The archive of the libraries, which is uploaded; null if the job had none. */
+  /** The archive of libraries to upload; null if the job had none. */
   readonly libraries: Uint8Array<ArrayBuffer> | null;
 }
 
 /**
- * The members that are submitted again. The service that gets them judges the values.
- * @throws CommandFailure naming what cannot be submitted again
+ * The members to submit again. The receiving service checks their values.
+ * @throws CommandFailure that names what cannot be submitted again
  */
 export function submissionIn(
   directory: string,
@@ -73,7 +73,7 @@ export function submissionIn(
     code: text(read(EXPORT_OPTIONAL_FILES.code), 'code'),
     files: filesOf(inputs, read),
     ...(product !== undefined && { product: { job_id: product } }),
-    // The principals that may answer are left out: the other service has its own principals.
+    // The principals that may answer calls are left out, because the other service has its own principals.
     ...(isJsonObject(tools) && { tools: tools['tools'], tool_limits: tools['limits'] }),
     ...(isJsonObject(requirements) && isDemand(requirements) && { requirements }),
   };
@@ -105,7 +105,7 @@ function isDemand({ minimum_isolation, enforced }: Readonly<Record<string, unkno
 function inputsOf(listed: unknown): readonly string[] {
   const artifacts: readonly unknown[] = Array.isArray(listed) ? listed : [];
   const paths = artifacts.filter(isJsonObject).map(({ path }) => String(path));
-  // A small receipt may name a large file many times, and each copy would be in memory.
+  // A small receipt could name a large file many times, and memory would hold a copy for each.
   if (new Set(paths).size < paths.length) throw again('its receipt names a file twice');
   return paths;
 }
@@ -116,7 +116,7 @@ function filesOf(paths: readonly string[], read: (path: string) => Uint8Array): 
     .map((path) => ({ path, content_base64: Buffer.from(read(path)).toString('base64') }));
 }
 
-/** The bytes of a file that the manifest lists, checked once more: the file may have been replaced since it was verified. */
+/** The bytes of a file in the manifest, checked once more, because the file may have been replaced since it was verified. */
 function readAgain(directory: string, path: string, { manifest }: ExportedJob): Uint8Array<ArrayBuffer> {
   const listed = manifest.files.find((file) => file.path === path);
   if (listed === undefined) throw again(`${path} is not in the export`);

@@ -1,6 +1,6 @@
 /**
- * Says why a submission was refused in the words of the command line. The service points at a member of the body with a
- * JSON pointer; a person who typed flags is shown the flag.
+ * Explains a refused submission in the words of the command line. The service points at a member of the body with a JSON
+ * pointer, but a person who typed flags is shown the flag.
  */
 import { type ServiceClient, ServiceFailure } from '@vouchbox/client';
 import { LANGUAGES, type Language } from '@vouchbox/protocol/vocabulary';
@@ -8,13 +8,13 @@ import { CommandFailure } from '../failures/command-failure.ts';
 import { UsageError } from '../failures/usage-error.ts';
 import type { SubmissionOptions } from './submission-options.ts';
 
-/** The words that were typed. */
+/** What the user typed. */
 export interface Typed {
   readonly file: string;
   readonly options: SubmissionOptions;
 }
 
-/** The error to report for a refusal: a usage error if a typed value is wrong, `error` if it is about no flag. */
+/** The error to report for a refusal: a usage error if a typed value is wrong, or `error` itself if no flag is concerned. */
 export async function refusalInFlags(error: unknown, typed: Typed, client: ServiceClient): Promise<unknown> {
   if (!(error instanceof ServiceFailure)) return error;
   const line = lineInFlags(error.message, typed);
@@ -29,14 +29,14 @@ export async function refusalInFlags(error: unknown, typed: Typed, client: Servi
   return new UsageError(`${told}; ${await languageAdvice(typed, client)}`, { cause: error });
 }
 
-/** The message with the flag in place of the pointer at its beginning; null for a message without a pointer. */
+/** The message, with the flag in place of the pointer at its start; null if there is no pointer. */
 function lineInFlags(message: string, typed: Typed): string | null {
   const [, member = '', second = '', rest = ''] = /^\/(\w+)(?:\/([^/\s]+))?\S* (.*)$/s.exec(message) ?? [];
   const flag = FLAGS[member]?.(second, typed);
   return flag === undefined ? null : `${flag} ${rest}`;
 }
 
-/** The flag of each member of a submission. `second` is the part of the JSON pointer that follows the member. */
+/** The flag for each member of a submission. `second` is the part of the JSON pointer after the member. */
 const FLAGS: Readonly<Record<string, (second: string, typed: Typed) => string>> = {
   code: (_second, { file }) => (file === '-' ? 'the program' : file),
   language: () => '--language',
@@ -56,7 +56,7 @@ const FLAGS: Readonly<Record<string, (second: string, typed: Typed) => string>> 
   requirements: (second) => (second === 'enforced' ? '--enforced' : '--minimum-isolation'),
 };
 
-/** Other names of each language, as people type them. */
+/** Other names for each language that people type. */
 const MEANT: Readonly<Record<Language, readonly string[]>> = {
   python: ['py', 'python3'],
   node: ['javascript', 'js', 'nodejs'],
@@ -71,7 +71,7 @@ const MEANT: Readonly<Record<Language, readonly string[]>> = {
   cpp: ['c++'],
 };
 
-/** Names the pack of a language; empty for the four languages of a host. A pack has its language's name, but C++ is in `c`. */
+/** Names a language's pack; empty for the four languages of a host. A pack is named after its language, but C++ is in `c`. */
 function packAdvice(language: string): string {
   if (['python', 'node', 'typescript', 'bash'].includes(language)) return '';
   const build = `\`vouchbox packs build ${language === 'cpp' ? 'c' : language}\``;

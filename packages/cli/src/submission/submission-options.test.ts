@@ -19,7 +19,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 const at = (name: string) => join(directory, name);
 
 describe('a submission', () => {
-  test('from a single file has only its code, and the language of its file name', async () => {
+  test('from a single file has only the code, and the language that the file name shows', async () => {
     expect(await readSubmission(at('main.py'), nothing)).toEqual({ language: 'python', code: 'print("é")' });
   });
 
@@ -41,12 +41,12 @@ describe('a submission', () => {
     expect((await readSubmission(at(name), nothing)).language).toBe(language);
   });
 
-  test('takes the language of the option instead of the language of the file name', async () => {
+  test('takes the language from the option rather than from the file name', async () => {
     expect((await readSubmission(at('main.py'), { ...nothing, language: 'bash' })).language).toBe('bash');
     await expect(readSubmission(at('script'), nothing)).rejects.toThrow('give --language');
   });
 
-  test('takes each input file as bytes, under the given path or under the file’s own name', async () => {
+  test("takes each input file as bytes, under the given path or under the file's own name", async () => {
     const { files } = await readSubmission(at('main.py'), {
       ...nothing,
       file: [`input/deep/x=${at('bytes.bin')}`, at('bytes.bin')],
@@ -57,7 +57,7 @@ describe('a submission', () => {
     ]);
   });
 
-  test('takes an output of another job as an input file, under a given path or its own name', async () => {
+  test("takes another job's output as an input file, under the given path or under its own name", async () => {
     const file = ['input/deep/x=job:job_1/output/a/b.csv', 'job:job_1/output/a/b.csv'];
     const from = { job_id: 'job_1', path: 'output/a/b.csv' };
     const { files } = await readSubmission(at('main.py'), { ...nothing, file });
@@ -69,13 +69,13 @@ describe('a submission', () => {
     await expect(local).rejects.toThrow('cannot be read');
   });
 
-  test('has stdin from a text or a file', async () => {
+  test('takes stdin from a text or a file', async () => {
     expect((await readSubmission(at('main.py'), { ...nothing, stdin: 'a\n' })).stdin).toBe('a\n');
     expect((await readSubmission(at('main.py'), { ...nothing, stdin: '' })).stdin).toBe('');
     expect((await readSubmission(at('main.py'), { ...nothing, stdin: `@${at('script')}` })).stdin).toBe('true');
   });
 
-  test('has limits, outputs, pack and minimum isolation as given', async () => {
+  test('has the limits, outputs, pack and minimum isolation that were given', async () => {
     const submission = await readSubmission(at('main.py'), {
       ...nothing,
       output: ['output/a', 'output/b=c'],
@@ -91,7 +91,7 @@ describe('a submission', () => {
     });
   });
 
-  test('takes arguments and variables, and takes a variable without a value from the environment of the command', async () => {
+  test('has arguments and variables, and takes the value of a variable given only by name from the environment', async () => {
     process.env['SVC_TEST_VARIABLE'] = 'of this process';
     const given = { ...nothing, args: ['-v', ''], env: ['A=1=2', 'SVC_TEST_VARIABLE'] };
     const { args, env } = await readSubmission(at('main.py'), given);

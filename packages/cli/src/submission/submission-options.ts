@@ -1,4 +1,4 @@
-/** Turns the options of `vouchbox run` into a submission. Wrong spelling fails here; the service judges the values. */
+/** Turns the options of `vouchbox run` into a submission. Misspelled options are refused here; the service checks the values. */
 import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname } from 'node:path';
@@ -24,24 +24,24 @@ import { readStandardInput } from '../terminal/standard-input.ts';
 /** The options of a submission, as commander collects them. */
 export interface SubmissionOptions {
   readonly language?: string;
-  /** The text itself, `@FILE`, or `-` for the stdin of this process. */
+  /** The text itself, `@FILE`, or `-` for this process's stdin. */
   readonly stdin?: string;
-  /** `input/NAME=PATH`, or only `PATH` for `input/` and the last part of the path. `job:ID/PATH` is an output of another job. */
+  /** `input/NAME=PATH`, or only `PATH` if NAME is the last part of the path. `job:ID/PATH` is another job's output. */
   readonly file: readonly string[];
   /** Arguments for the program itself. */
   readonly args?: readonly string[];
-  /** `NAME=VALUE`, or only `NAME` for the value that this process has. */
+  /** `NAME=VALUE`, or only `NAME` for this process's own value. */
   readonly env: readonly string[];
-  /** `output/NAME`, or `output/NAME=PATH`. `output/**` and `output/DIRECTORY/**` name all files below; PATH is a directory. */
+  /** `output/NAME` or `output/NAME=PATH`. `output/**` and `output/DIRECTORY/**` name all files below; PATH is a directory. */
   readonly output: readonly string[];
-  /** `output/NAME`, or `output/NAME=PATH`, of a file that may be larger than the files in the result. */
+  /** `output/NAME`, or `output/NAME=PATH`, for a file that may be larger than those in the result. */
   readonly largeOutput?: readonly string[];
-  /** The file for all of standard output. */
+  /** The file for the whole standard output. */
   readonly wholeStdout?: string;
   /** `name=value`. */
   readonly limit: readonly string[];
   readonly runtime?: string;
-  /** A file with a second program, which the first talks to. */
+  /** A file with a second program. The first program talks to it. */
   readonly interactor?: string;
   readonly minimumIsolation?: IsolationClass | undefined;
   /** Limits that the host must enforce. */
@@ -53,7 +53,7 @@ export interface SubmissionOptions {
   readonly signLabels?: true;
 }
 
-/** The endings of the names of programs. */
+/** The file name endings of programs, by language. */
 const ENDINGS: Readonly<Record<Language, readonly string[]>> = {
   python: ['.py'],
   node: ['.js', '.mjs', '.cjs'],
@@ -68,12 +68,12 @@ const ENDINGS: Readonly<Record<Language, readonly string[]>> = {
   cpp: ['.cc', '.cpp', '.cxx'],
 };
 
-/** The name that all of standard output has in the job. */
+/** The name of the whole standard output in the job. */
 export const STDOUT_FILE = 'output/stdout';
 
 /**
  * Reads the program and its files.
- * @throws UsageError for a wrong spelling and for a file that cannot be read
+ * @throws UsageError if an option is misspelled or a file cannot be read
  */
 export async function readSubmission(file: string, options: SubmissionOptions): Promise<JobSubmission> {
   const outputs = wantedOutputs(options.output);
@@ -123,7 +123,7 @@ function requirementsOf({
   return Object.keys(requirements).length === 0 ? {} : { requirements };
 }
 
-/** Reads the interactor, which gets the limits and the isolation of the program. */
+/** Reads the interactor. It gets the same limits and the same isolation as the program. */
 async function readInteractor(
   file: string,
   { limit, minimumIsolation, enforced, reproducible }: SubmissionOptions,
@@ -137,7 +137,7 @@ async function readInteractor(
   };
 }
 
-/** The destination of each output: the named file, or its own path under the working directory. */
+/** Where each output goes: to the named file, or to the output's own path below the working directory. */
 export function wantedOutputs(given: readonly string[]): readonly WantedOutput[] {
   return given.map((text) => {
     const [path, target] = halves(text);
@@ -147,14 +147,14 @@ export function wantedOutputs(given: readonly string[]): readonly WantedOutput[]
   });
 }
 
-/** Refuses targets that cannot be written, so that no program runs in vain. */
+/** Refuses targets that cannot be written, before a program runs in vain. */
 function checkTargets(wanted: readonly WantedOutput[]): void {
   for (const { path, target } of wanted) {
     if (target === '') throw new UsageError(`the file for ${path} has no name`);
     const isPattern = directoryOfPattern(path) !== null;
     if (!isPattern && (target.endsWith('/') || kindOf(target) === 'directory'))
       throw new UsageError(`${target} is a directory: name a file for ${path}`);
-    // The nearest parent that exists must be a directory: the missing directories are made in it.
+    // The nearest existing parent must be a directory, because missing directories are made in it.
     let parent = isPattern ? target : dirname(target);
     while (kindOf(parent) === null && parent !== dirname(parent)) parent = dirname(parent);
     if (kindOf(parent) === 'file') throw new UsageError(`${parent} is not a directory, so ${target} cannot be written`);
@@ -177,7 +177,7 @@ function languageOf(file: string): Language {
   throw new UsageError(`${file}: its name does not say the language; give --language ${LANGUAGES.join('|')}`);
 }
 
-/** The halves of `left=right`; null for the right one if there is no `=`. */
+/** The two halves of `left=right`. The right one is null if there is no `=`. */
 function halves(text: string): [left: string, right: string | null] {
   const at = text.indexOf('=');
   return at < 0 ? [text, null] : [text.slice(0, at), text.slice(at + 1)];
@@ -205,7 +205,7 @@ async function readInputFile(text: string): Promise<SubmittedFile> {
   return { path, content_base64: content.toString('base64') };
 }
 
-/** An output of another job. A file of this host with such a name must be given as `./job:…`. */
+/** Another job's output. A file on this host with such a name must be given as `./job:…`. */
 const OUTPUT_OF_JOB = /^job:([^/]+)\/(output\/.+)$/;
 
 /** The program's stdin; null if there is none. Empty stdin counts as none, because many callers leave an empty pipe. */
@@ -216,7 +216,7 @@ async function readStdin(given: string | undefined): Promise<string | null> {
   return decode(await readInput(given.slice(1), stdinBytesMax), given.slice(1));
 }
 
-/** The text of a file. A submission is JSON, in which text that is not UTF-8 could not arrive unchanged. */
+/** The text of a file. A submission is JSON, so text that is not UTF-8 could not arrive unchanged. */
 function decode(bytes: Buffer, file: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -225,7 +225,7 @@ function decode(bytes: Buffer, file: string): string {
   }
 }
 
-/** A variable given only by its name takes this process's value, so that no secret must be on a command line. */
+/** A variable given only by name has this process's value, so that secrets need not be on a command line. */
 function variableOf(text: string): [string, string] {
   const [name, given] = halves(text);
   const value = given ?? ownVariable(name);

@@ -1,20 +1,20 @@
 /**
- * The meaning of an interrupt for a command that must clean up: the first asks it to end in order, the second ends it at once. If
- * the reader of stdout goes away, as `head` does, that counts as an interrupt.
+ * What interrupts mean for a command that must clean up. The first one asks the command to end in order; the second one ends it
+ * at once. If the reader of stdout goes away, as `head` does, that counts as an interrupt.
  */
 import { EXIT } from '../failures/exit-code.ts';
 
 export interface Interrupts extends Disposable {
-  /** Aborts with the first interrupt. */
+  /** Aborts at the first interrupt. */
   readonly asked: AbortSignal;
 }
 
-/** A terminal that is closed interrupts too. */
+/** Closing the terminal is an interrupt, too. */
 const INTERRUPTS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 let areTaken = false;
 
-/** Takes over the interrupts of this process until it is disposed. */
+/** Takes over this process's interrupts until the returned object is disposed of. */
 export function takeInterrupts(): Interrupts {
   const controller = new AbortController();
   const onInterrupt = () => {
@@ -37,7 +37,7 @@ export function takeInterrupts(): Interrupts {
   };
 }
 
-/** If the reader of stdout goes away, that is no failure: this process ends at once, unless a command cleans up. */
+/** If the reader of stdout goes away, that is no failure: this process ends at once unless a command has to clean up. */
 export function endOnBrokenPipe(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
@@ -45,7 +45,7 @@ export function endOnBrokenPipe(): void {
   });
 }
 
-/** Resolves to the result of `work`; null if it fails because of an interrupt. */
+/** Resolves to the result of `work`, or to null if an interrupt made it fail. */
 export async function unlessInterrupted<Result>(
   asked: AbortSignal,
   work: (asked: AbortSignal) => Promise<Result>,

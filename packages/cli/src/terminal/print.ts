@@ -1,22 +1,22 @@
-/** The output of a command: its result on stdout, as text, a table or JSON, and remarks on stderr. */
+/** What a command prints: its result on stdout, as text, a table or JSON, and remarks on stderr. */
 import { printable, printableJson } from '@vouchbox/protocol/vocabulary';
 
-/** An option of every command: whether to print one JSON document instead of text for a person. */
+/** An option that every command has: whether to print one JSON document instead of text for a person. */
 export interface JsonOption {
   readonly json?: true | undefined;
 }
 
-/** Prints a result on stdout: the text, or with `--json` the value. */
+/** Prints a result on stdout: the value as JSON with `--json`, otherwise the text. */
 export function printResult({ json }: JsonOption, text: string, value: unknown): void {
   process.stdout.write(json ? `${printableJson(value, 2)}\n` : text);
 }
 
-/** Prints a remark beside the result, in one line on stderr. */
+/** Prints a remark about the result as one line on stderr. */
 export function note(line: string): void {
   process.stderr.write(`vouchbox: ${printable(line, 4096)}\n`);
 }
 
-/** A table: one line for each row, columns as wide as their widest cell, two spaces apart. The last column may have any width. */
+/** A table with one line per row. Columns are two spaces apart and as wide as their widest cell; the last one is not padded. */
 export function tableOf(texts: readonly (readonly string[])[]): string {
   const rows = texts.map((row) => row.map((cell) => printable(cell)));
   const count = Math.max(...rows.map((row) => row.length));

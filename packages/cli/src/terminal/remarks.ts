@@ -1,4 +1,4 @@
-/** The remarks of `vouchbox run` beside a program's own output: how the program ended, and what it lacked. */
+/** The remarks that `vouchbox run` adds to a program's own output: how the program ended, and what it lacked. */
 import type { Capabilities, EffectiveLimits, LimitsInput, ServiceClient } from '@vouchbox/client';
 import type { EventData, EventKind, JobEvent } from '@vouchbox/protocol';
 import {
@@ -12,7 +12,7 @@ import {
   sizeText,
 } from '@vouchbox/protocol/vocabulary';
 
-/** Violations that only repeat why the program ended, and the limit that each names. */
+/** Violations that only repeat why the program ended, each with the limit that it is about. */
 const LIMIT_OF_VIOLATION: Readonly<Record<string, { readonly name: LimitName; readonly what: string; unit: string }>> =
   {
     wall_time: { name: 'wall_seconds', what: 'the wall clock limit', unit: 's' },
@@ -20,11 +20,11 @@ const LIMIT_OF_VIOLATION: Readonly<Record<string, { readonly name: LimitName; re
     memory: { name: 'mem_mb', what: 'the memory limit', unit: 'MiB' },
   };
 
-/** Messages of resolvers, kernels and libraries on a host without a network. */
+/** What resolvers, kernels and libraries report on a host without a network. */
 const NO_NETWORK =
   /No route to host|Network is unreachable|Name or service not known|Temporary failure in name resolution|getaddrinfo|E(HOST|NET)UNREACH|ENOTFOUND|EAI_AGAIN|Could not resolve host|Address family not supported/;
 
-/** If a cell allows no sockets, the call that makes a socket is refused. An output line before the refusal names the socket. */
+/** In a cell that allows no sockets, the call that makes one is refused. The output names a socket before the refusal. */
 const NAMES_SOCKET = /socket|\/dev\/(tcp|udp)\//;
 const REFUSED = /Operation not permitted|EPERM/;
 
@@ -36,14 +36,14 @@ export interface Asked {
   readonly limits?: LimitsInput | undefined;
   /** The libraries, as the user named them. */
   readonly libraries?: string | undefined;
-  /** A file for all of stdout. */
+  /** A file for the whole stdout. */
   readonly wholeStdout?: string | undefined;
 }
 
 /** Reads the events of one job and collects the remarks. */
 export class Remarks {
   readonly #client: ServiceClient;
-  /** The violation of the limit that ended the program; null if no limit ended it. */
+  /** The violation that reports the limit that ended the program; null if no limit ended it. */
   #ended: EventData<'violation'> | null = null;
   #namesSocket = false;
   #missesNetwork = false;
@@ -69,7 +69,7 @@ export class Remarks {
     return this.#effective;
   }
 
-  /** Whether a remark about this output was made already. */
+  /** Whether there already was a remark about this output. */
   has(path: string): boolean {
     return this.#paths.has(path);
   }
@@ -117,7 +117,7 @@ export class Remarks {
     return clampedRemarks(asked, held).map(([name, remark]) => `--limit ${name}=${remark}`);
   }
 
-  /** The requested limits that nothing enforces here, clamped as the service clamps them. */
+  /** The requested limits that nothing enforces here, clamped to the service's ceilings. */
   async #watched(asked: LimitsInput, limits: EffectiveLimits): Promise<Partial<EffectiveLimits>> {
     const names = LIMIT_NAMES.filter((name) => asked[name] !== undefined && limits[name] === null);
     if (names.length === 0) return {};
@@ -203,7 +203,7 @@ export class Remarks {
   }
 }
 
-/** Each limit that differs from the requested one, and words such as `9 became 4, the most that this service allows`. */
+/** Each limit that differs from the requested one, with words such as `9 became 4, the most that this service allows`. */
 export function clampedRemarks(...limits: Parameters<typeof clampedLimits>): [name: LimitName, remark: string][] {
   return clampedLimits(...limits).map(([name, asked, held]) => [
     name,
@@ -211,7 +211,7 @@ export function clampedRemarks(...limits: Parameters<typeof clampedLimits>): [na
   ]);
 }
 
-/** Names the limit that truncated the output. The author of a program with many short lines thinks of lines, not of bytes. */
+/** Names the limit that truncated the output. For many short lines, it counts lines, because their author thinks of lines. */
 function truncationRemark(
   { stream, records_stored, limit_records, bytes_stored }: EventData<'truncated'>,
   wholeStdout: string | undefined,

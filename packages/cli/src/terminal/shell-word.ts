@@ -1,4 +1,4 @@
-/** A word as it can be pasted into a POSIX shell: nothing in it is expanded. */
+/** A word in a form that can be pasted into a POSIX shell, which then expands nothing in it. */
 export function shellWord(word: string): string {
   return /^[\w./=@%+,:-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

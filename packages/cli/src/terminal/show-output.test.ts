@@ -3,7 +3,7 @@ import type { JobEvent } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import { type OutputTarget, showOutput } from './show-output.ts';
 
-/** A reader that takes one chunk at a time and asks the writer to wait after each. */
+/** A reader that takes one chunk at a time and asks the writer to wait after each chunk. */
 function slowReader({ isTTY = false } = {}): { target: OutputTarget; text: () => string } {
   const chunks: string[] = [];
   const target = new Writable({
@@ -17,7 +17,7 @@ function slowReader({ isTTY = false } = {}): { target: OutputTarget; text: () =>
   return { target: Object.assign(target, { isTTY }), text: () => chunks.join('') };
 }
 
-test('each stream is shown byte for byte, and events that are not output are not shown', async () => {
+test('each stream is shown byte for byte, and other events are not shown', async () => {
   const stdout = slowReader();
   const stderr = slowReader();
   const event = (kind: string, data: unknown) => ({ kind, data }) as JobEvent;
@@ -36,7 +36,7 @@ test('each stream is shown byte for byte, and events that are not output are not
   expect(stderr.text()).toBe('warning\n');
 });
 
-test('control characters are escaped on a terminal and unchanged elsewhere', async () => {
+test('control characters are escaped on a terminal and left unchanged elsewhere', async () => {
   const text = 'a\tb\u001b]0;title\u0007\u009b2J\u202e';
   const write = async (form: 'safe' | 'raw') => {
     const [stdout, stderr] = [slowReader({ isTTY: true }), slowReader()];

@@ -1,25 +1,25 @@
 /**
- * Passes a job's recorded output on as it comes: stdout to stdout, stderr to stderr, to the byte. For a terminal, it escapes
- * everything that the terminal would interpret, because the program is not trusted.
+ * Passes a job's recorded output on as it comes, byte for byte: stdout to stdout, stderr to stderr. On a terminal, everything
+ * that the terminal would interpret is escaped, because the program is not trusted.
  */
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import type { JobEvent, OutputRecord } from '@vouchbox/protocol';
 import { outputText, printableText } from '@vouchbox/protocol/vocabulary';
 
-/** The target of one of a program's streams. */
+/** Where one of a program's streams goes. */
 export type OutputTarget = Writable & { readonly isTTY?: boolean };
 
-/** The targets of both streams of a program. */
+/** Where both of a program's streams go. */
 export interface OutputTargets {
   readonly stdout: OutputTarget;
   readonly stderr: OutputTarget;
 }
 
-/** `raw` passes output on unescaped, also to a terminal. */
+/** `raw` passes output on unescaped, even to a terminal. */
 export type OutputForm = 'safe' | 'raw';
 
-/** Writes one event's output, waiting for a slow reader. Output for a reader that has exited is dropped. */
+/** Writes one event's output, and waits for a slow reader. If the reader has exited, the output is dropped. */
 export async function showOutput({ kind, data }: JobEvent, targets: OutputTargets, form: OutputForm): Promise<void> {
   if (kind !== 'stdout' && kind !== 'stderr') return;
   const text = outputText(data as OutputRecord);
@@ -28,12 +28,12 @@ export async function showOutput({ kind, data }: JobEvent, targets: OutputTarget
   if (target.writable && !target.write(shown)) await drained(target);
 }
 
-/** Escapes the first letter of a line that starts like a message of this command, so that it cannot pass for one. */
+/** Escapes the first letter of each line that starts like a message from this command, so that the line cannot pass for one. */
 function apart(text: string): string {
   return text.replaceAll(/^vouchbox:/gm, '\\u{76}ouchbox:');
 }
 
-/** Resolves once the stream has room again, or its reader has gone. */
+/** Resolves once the stream has room again or its reader has gone. */
 async function drained(target: OutputTarget): Promise<void> {
   try {
     await once(target, 'drain');

@@ -1,4 +1,4 @@
-/** The stdin of this process: bounded input for a program, or one line that must not be shown. */
+/** Reads this process's stdin: bounded input for a program, or one line that must not be shown. */
 
 import { fstatSync } from 'node:fs';
 import { stdin } from 'node:process';
@@ -10,7 +10,7 @@ import { note } from './print.ts';
 
 const STDIN = 0;
 
-/** Whether a pipe, a socket or a file is connected to stdin, and not a terminal, /dev/null or nothing. */
+/** Whether stdin is a pipe, a socket or a file. False for a terminal, for /dev/null and for a closed stdin. */
 export function isPiped(): boolean {
   try {
     const stats = fstatSync(STDIN);
@@ -20,12 +20,12 @@ export function isPiped(): boolean {
   }
 }
 
-/** If stdin has not ended after this time, a person may wonder what the command waits for. */
+/** If stdin has not ended after this time, a person may wonder what the command is waiting for. */
 const patienceMilliseconds = 2000;
 
 /**
- * All of stdin. If the writer takes long, a line on stderr says that the command waits: some callers never close a pipe.
- * @throws UsageError if there are more bytes than the bound
+ * All of stdin. If that takes long, a line on stderr says what the command waits for, since some callers never close a pipe.
+ * @throws UsageError if there are more than `bytesMax` bytes
  */
 export async function readStandardInput(bytesMax: number): Promise<Buffer> {
   const waiting = setTimeout(
@@ -41,7 +41,7 @@ export async function readStandardInput(bytesMax: number): Promise<Buffer> {
   }
 }
 
-/** One line of stdin without its end; empty if there is none. At a terminal, the question is asked on stderr. */
+/** One line from stdin without the line end; empty if there is none. At a terminal, the question is asked on stderr. */
 export async function askSecretly(question: string): Promise<string> {
   if (stdin.isTTY) process.stderr.write(question);
   const waiting = stdin.isTTY ? undefined : setTimeout(() => note('reading a line from stdin'), patienceMilliseconds);

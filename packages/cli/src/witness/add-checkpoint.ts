@@ -1,6 +1,6 @@
 /**
- * Decides whether a witness signs a head of a log: only if it is the last head that the witness signed, or the log grew from that
- * head. https://c2sp.org/tlog-witness.
+ * Decides whether a witness signs a log's head. The witness does so only if it signed this head last, or if the log grew from
+ * the head that it signed last. https://c2sp.org/tlog-witness.
  */
 import { type KeyObject, sign } from 'node:crypto';
 import {
@@ -25,7 +25,7 @@ export interface Witness {
   /** The witness's own key, of type `cosignature`. */
   readonly key: NoteKey;
   readonly privateKey: KeyObject;
-  /** The present time in seconds since the epoch. */
+  /** The current time in seconds since the epoch. */
   readonly now: () => number;
 }
 
@@ -35,12 +35,12 @@ export interface WitnessAnswer {
   readonly mediaType?: string;
 }
 
-/** The most trees of a log, far more than a log opens. Without this bound, an operator could fill the disk of all logs. */
+/** The most trees of one log, far more than a log opens. Without the bound, one operator could fill the disk for all logs. */
 const treesMax = 100;
 
 const SIZE_TYPE = 'text/x.tlog.size';
 
-/** The answer to a request to `add-checkpoint`. The signature line is returned only once the head is on disk. */
+/** Answers a request to `add-checkpoint`. The signature line is returned only after the head is on disk. */
 export async function addCheckpoint(body: Uint8Array, witness: Witness): Promise<WitnessAnswer> {
   const parsed = parseConsistency(body);
   if (parsed.kind === 'refused') return refused(400, parsed.reason);
@@ -68,11 +68,11 @@ function grewFrom(known: Checkpoint | null, head: Checkpoint, proof: readonly Ui
   return isConsistent(known, head, proof);
 }
 
-/** The witness's signature line for a head. The head is stored with this line before the line is returned. */
+/** The witness's signature line for a head. The head is stored together with the line before the line is returned. */
 function signed(head: Checkpoint, log: NoteKey, { state, key, privateKey, now }: Witness): string {
   const time = now();
   const signature = cosignatureOf(key, time, sign(null, cosignedMessage(head.note.text, time), privateKey));
-  // One line that the log's key signed is kept: anybody may have added the other lines.
+  // Only one line signed by the log's key is kept, because anybody may have added the other lines.
   const ofLog = linesOf(head.note.signatures, log).slice(0, 1);
   state.keep({ ...head, note: { text: head.note.text, signatures: [...ofLog, signature] } });
   return signatureLine(signature);

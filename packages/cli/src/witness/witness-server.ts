@@ -1,4 +1,4 @@
-/** The witness over HTTP: `add-checkpoint`, and for each log its last signed head. Small, bounded, open to anyone. */
+/** The witness over HTTP: takes requests to `add-checkpoint`, and shows each log's last signed head. Anyone may call it. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { logProofBytesMax, noteText, readUpTo } from '@vouchbox/evidence';
@@ -12,13 +12,13 @@ export interface WitnessServer extends AsyncDisposable {
   readonly url: string;
 }
 
-/** Listens until it is disposed. Rejects if it cannot listen. */
+/** Starts a server that listens until it is disposed of. Rejects if the server cannot listen. */
 export async function openWitness(
   witness: Witness,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<WitnessServer> {
   let turn: Promise<unknown> = Promise.resolve();
-  // Requests take turns: two heads at once would both be compared with the same earlier head.
+  // Requests take turns. Otherwise, two heads that arrive at once would both be compared with the same earlier head.
   const inTurn = (body: Uint8Array) => {
     const answer = turn.then(() => addCheckpoint(body, witness));
     turn = answer.catch(() => {});

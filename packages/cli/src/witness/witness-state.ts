@@ -1,6 +1,6 @@
 /**
- * The state of a witness: its name, and for each log the last head that it signed. The state is one file that one
- * process holds. A head is on disk before anybody gets the signature for it.
+ * A witness's state: its name, and the last head that it signed for each log. The state is one file, held by one
+ * process. A head is on disk before anybody gets the signature for it.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { type Checkpoint, noteText, parseCheckpoint } from '@vouchbox/evidence';
@@ -20,7 +20,7 @@ export class WitnessState implements Disposable {
     this.#heads = heads;
   }
 
-  /** Opens the state, or makes one for a witness of this name. @throws UsageError if the file is in use, or not a witness's */
+  /** Opens the state, or makes one for a witness of this name. @throws UsageError if the file is in use or is no such state */
   static open(path: string, name: string): WitnessState {
     const lock = ProcessLock.take(`${path}.lock`);
     if (lock === null) throw new UsageError(`another witness uses ${path}`);
@@ -35,7 +35,7 @@ export class WitnessState implements Disposable {
     }
   }
 
-  /** The last head of a log that this witness signed, with its signature line; null if it signed none. */
+  /** The last head that this witness signed for a log, with the signature line; null if it has signed none. */
   head(origin: string): Checkpoint | null {
     return this.#heads.get(origin) ?? null;
   }
@@ -44,7 +44,7 @@ export class WitnessState implements Disposable {
     return [...this.#heads.keys()];
   }
 
-  /** Stores a head. It is on disk when this returns. */
+  /** Stores a head. When this returns, the head is on disk. */
   keep(head: Checkpoint): void {
     this.#heads.set(head.origin, head);
     this.#write();
@@ -71,7 +71,7 @@ function knownIn(path: string): Known {
     if (typeof name !== 'string') throw new Error('it has no name');
     return { name, heads: new Map(Object.entries(heads).map(([origin, text]) => [origin, headIn(origin, text)])) };
   } catch (cause) {
-    // Without its state a witness would sign forbidden heads.
+    // A witness without its state would sign heads that it must refuse.
     throw new UsageError(`${path} is not the state of a witness: ${(cause as Error).message}`, { cause });
   }
 }

@@ -1,4 +1,4 @@
-/** The witness over real HTTP: what it signs, and what it refuses. https://c2sp.org/tlog-witness. */
+/** The witness over real HTTP: what it signs and what it refuses. https://c2sp.org/tlog-witness. */
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -42,7 +42,7 @@ function keyNamed(
 const log = keyNamed('log.example/log/1', 'note');
 const own = keyNamed('witness.example', 'cosignature');
 
-/** The hashes of a log whose leaves are numbers, some of them changed. */
+/** The hashes of a log whose leaves are numbers. The leaf at `changed` differs. */
 function hashesOf(changed: number): NodeHashes {
   const hashOf: NodeHashes = ({ level, index }) =>
     level === 0
@@ -93,7 +93,7 @@ const add = async (body: string | Uint8Array<ArrayBuffer>) => {
   return { status: answer.status, type: answer.headers.get('content-type'), text: await answer.text() };
 };
 
-test('a witness signs the head of a grown log and adds its own time, even after the witness restarted', async () => {
+test('a witness signs the head of a grown log and adds its own time, even after the witness was restarted', async () => {
   const first = await add(requestOf(0, 3));
   expect(first).toMatchObject({ status: 200 });
   const note = parseNote(headOf(3) + first.text);
@@ -123,7 +123,7 @@ describe('the witness of a log', () => {
     expect(await add(requestOf(0, 8))).toMatchObject({ status: 200 });
   });
 
-  test('answers with the size that it knows, if the log was rolled back', async () => {
+  test('answers with the size that it knows if the log was rolled back', async () => {
     expect(await add(requestOf(0, 5))).toEqual({ status: 409, type: 'text/x.tlog.size', text: '8\n' });
     expect(await add(requestOf(5, 9))).toMatchObject({ status: 409, text: '8\n' });
   });
@@ -149,19 +149,19 @@ test('two heads that arrive at once are signed one after the other', async () =>
   expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([200, 409]);
 });
 
-test('a witness treats each tree of a log as a separate log under the same key', async () => {
+test('a witness treats each tree of a log as a separate log with the same key', async () => {
   expect(await add(requestOf(0, 8))).toMatchObject({ status: 200 });
   expect(await add(requestOf(0, 2, { origin: 'log.example/log/2' }))).toMatchObject({ status: 200 });
 });
 
-test('a witness accepts at most 100 trees of a log, so a log cannot fill its disk', async () => {
+test("a witness accepts at most 100 trees of a log, so that a log cannot fill the witness's disk", async () => {
   const ofTree = (tree: number) => add(requestOf(0, 1, { origin: `log.example/log/${tree}` }));
   for (let tree = 1; tree <= 100; tree++) expect((await ofTree(tree)).status).toBe(200);
   expect(await ofTree(999_999_999)).toMatchObject({ status: 403, text: 'the log opened 100 trees already\n' });
   expect(await add(requestOf(1, 3, { origin: 'log.example/log/7' }))).toMatchObject({ status: 200 });
 });
 
-test('the state of a witness is used by one process at a time, and is refused if it was changed', async () => {
+test("a witness's state is used by one process at a time, and is refused if it was changed", async () => {
   expect(() => WitnessState.open(join(scratch, 'state'), 'witness.example')).toThrow('another witness uses');
   await add(requestOf(0, 8));
   await close();

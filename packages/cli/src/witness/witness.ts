@@ -1,4 +1,4 @@
-/** `vouchbox witness`: signs heads of other people's logs, each only if the log grew from the head before it. docs/LOG.md. */
+/** `vouchbox witness`: signs other people's log heads, each only if the log grew from the previous head. docs/LOG.md. */
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { type NoteKey, noteKey, noteKeyText } from '@vouchbox/evidence';
@@ -14,7 +14,7 @@ import { WitnessState } from './witness-state.ts';
 export interface WitnessOptions extends JsonOption {
   readonly state: string;
   readonly logKey: readonly string[];
-  /** The file of the witness's own key. Default: beside the state. */
+  /** The file with the witness's own key. By default, it is beside the state. */
   readonly key?: string;
   readonly name?: string;
   readonly host: string;

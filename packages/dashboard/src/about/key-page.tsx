@@ -1,4 +1,4 @@
-/** The credential of this session. No other credential can be seen from here. */
+/** The credential of this session. Other credentials cannot be seen here. */
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { PinKeys } from '../job/pin-keys.tsx';
 import { Facts } from '../parts/facts.tsx';

@@ -3,7 +3,7 @@ import { JobSubmission as JobSubmissionForm } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import { draftOf, submissionOf } from './draft-submission.ts';
 
-/** A submission with every member. A new member needs a field in the draft, or is shown among the draft's `others`. */
+/** A submission with every member. A new member needs a field in the draft; otherwise it is among the draft's `others`. */
 const EVERYTHING: Required<JobSubmission> = {
   language: 'python',
   code: 'import wheel',
@@ -30,7 +30,7 @@ const EVERYTHING: Required<JobSubmission> = {
   promise: true,
 };
 
-test('a submission that is opened for editing and sent unchanged keeps every member', () => {
+test('a submission keeps every member if it is opened for editing and sent unchanged', () => {
   expect(Object.keys(EVERYTHING).toSorted()).toEqual(Object.keys(JobSubmissionForm.properties).toSorted());
   expect(submissionOf(draftOf(EVERYTHING))).toEqual(EVERYTHING);
   const smallest = { language: 'python', code: 'pass' };
@@ -38,7 +38,7 @@ test('a submission that is opened for editing and sent unchanged keeps every mem
   expect(submissionOf(draftOf({ ...smallest, stdin: '' }))).toEqual({ ...smallest, stdin: '' });
 });
 
-test('a submission without a tool is sent without its members about tools', () => {
+test('the members about tools are not sent if no tool is left in a submission', () => {
   const { tools: _, tool_limits: _limits, tool_principals: _principals, ...without } = EVERYTHING;
   expect(submissionOf({ ...draftOf(EVERYTHING), tools: [] })).toEqual(without);
 });

@@ -1,44 +1,44 @@
-/** A draft of the playground, and its submission. */
+/** A draft in the playground, and the submission made from it. */
 import type { InputFile, IsolationClass, JobSubmission, OutputFile, Tool, UploadedFile } from '@vouchbox/client';
 import { LIBRARIES_FILE, LIMIT_NAMES, type LimitName } from '@vouchbox/protocol/vocabulary';
 import { typedJson } from './typed-json.ts';
 
 type NamedStdin = Exclude<JobSubmission['stdin'], string | null | undefined>;
 
-/** A submission as it is typed. A list has one item a line: the text of the item, or a JSON string, which can hold any text. */
+/** A submission as it is typed. A list has one item per line: its text, or a JSON string, which can hold any text. */
 export interface Draft {
   readonly language: string;
   readonly code: string;
   readonly stdin: string;
-  /** The uploaded file, or the output of a job, that becomes standard input if no text is typed. */
+  /** An uploaded file or a job's output, which becomes standard input if no text is typed. */
   readonly namedStdin: NamedStdin | '' | null;
-  /** One argument a line. */
+  /** One argument per line. */
   readonly args: string;
-  /** One `NAME=VALUE` a line. */
+  /** One `NAME=VALUE` per line. */
   readonly env: string;
-  /** One path or pattern a line. */
+  /** One path or pattern per line. */
   readonly outputs: string;
-  /** One path a line. */
+  /** One path per line. */
   readonly large: string;
   /** The bytes that all large outputs may have together; null for the default. */
   readonly large_bytes: number | null;
-  /** The path by which all of stdout comes back. */
+  /** The path under which the whole stdout comes back. */
   readonly stdout: string;
-  /** Input files, and libraries as the service stores them. */
+  /** Input files, including libraries in the form in which the service stores them. */
   readonly files: readonly (InputFile | UploadedFile | OutputFile)[];
-  /** The runtime pack; null for the default of the service. */
+  /** The runtime pack; null for the service's default. */
   readonly runtime: string | null;
   readonly minimum_isolation: IsolationClass | null;
   /** Limits that the host must enforce, taken from another submission. */
   readonly enforced: readonly LimitName[];
   /** Whether hash seeds are fixed. */
   readonly reproducible: boolean;
-  /** The limits; null for the default. */
+  /** The limits; null for a limit with its default. */
   readonly limits: Readonly<Record<LimitName, number | null>>;
   readonly tools: readonly DraftTool[];
-  /** One label a line. */
+  /** One label per line. */
   readonly labels: string;
-  /** Members of another submission that have no field. They are sent unchanged; members about tools are sent only with tools. */
+  /** Members of another submission that have no field. They are sent unchanged, but those about tools only if there are tools. */
   readonly others: Partial<JobSubmission>;
 }
 
@@ -46,7 +46,7 @@ export interface Draft {
 export interface DraftTool {
   readonly name: string;
   readonly description: string;
-  /** The JSON Schema of the arguments, and of the result; empty for none. */
+  /** The JSON Schemas of the arguments and of the result; empty if there is none. */
   readonly arguments: string;
   readonly result: string;
 }
@@ -102,7 +102,7 @@ export function draftOf(submission: JobSubmission): Draft {
   };
 }
 
-/** The body that the contract takes. Empty fields are left out. */
+/** The body in the contract's form. Empty fields are left out. */
 export function submissionOf({ language, code, tools, ...draft }: Draft): JobSubmission {
   const stdin = draft.stdin === '' ? draft.namedStdin : draft.stdin;
   const libraries = draft.files.find(({ path }) => path === LIBRARIES_FILE);
@@ -147,7 +147,7 @@ function toolOf({ name, description, ...schemas }: DraftTool): Tool {
   return { name, ...(description !== '' && { description }), ...read };
 }
 
-/** The schema in a text. If the text is not JSON, it is sent as it is, and the service refuses it and names the place. */
+/** The schema in a text. A text that is not JSON is sent as it is: the service then refuses it and names the place. */
 function schemaIn(text: string): unknown {
   const typed = typedJson(text);
   return 'value' in typed ? typed.value : text;

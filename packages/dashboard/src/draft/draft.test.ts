@@ -31,7 +31,7 @@ test.each([
   expect(asks()).toBe(false);
 });
 
-test('the browser does not ask if only the language changed, or if a limit was set and taken back', () => {
+test('the browser does not ask if only the language was changed, or if a limit was set and then reset', () => {
   draft.chooseLanguage('bash');
   draft.editDraft(({ limits }) => ({ limits: { ...limits, mem_mb: 100 } }));
   expect(asks()).toBe(true);

@@ -1,14 +1,14 @@
 /**
- * The input of the playground. It is kept in memory until the person signs out: another view, another key or a lost service does
- * not discard it. It is not in the browser's storage, because programs, variables and input can hold secrets. The browser asks
- * before a reload discards the input.
+ * The playground's input. It is kept in memory until the person signs out: another view, another key or a lost service does not
+ * discard it. It is not kept in the browser's storage, because programs, variables and input can hold secrets. The browser asks
+ * before a reload discards it.
  */
 import type { JobSubmission } from '@vouchbox/client';
 import { kept } from '../kept.ts';
 import { type Draft, draftOf } from './draft-submission.ts';
 import { sampleOf } from './samples.ts';
 
-/** The files that a draft brings back unless the person requests others. */
+/** The files that come back unless the person requests others. */
 export const usualOutputs = 'output/**';
 
 const draft = kept(emptyDraft('python'));
@@ -29,7 +29,7 @@ function emptyDraft(language: string): Draft {
   return draftOf({ language, code: sampleOf(language), outputs: [usualOutputs] });
 }
 
-/** Chooses another language, and takes its sample unless something other than a sample was typed. */
+/** Chooses another language, and shows its sample unless something other than a sample was typed. */
 export function chooseLanguage(language: string): void {
   const before = draft.get();
   const isSample = before.code === '' || before.code === sampleOf(before.language);

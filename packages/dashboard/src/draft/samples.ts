@@ -1,4 +1,4 @@
-/** A short program in each language, to begin with. */
+/** A short program in each language to begin with. */
 import type { Language } from '@vouchbox/protocol/vocabulary';
 
 const SAMPLES: Readonly<Record<string, string>> = {
@@ -15,7 +15,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
   cpp: '#include <iostream>\n\nint main() {\n  std::cout << "hello, world\\n";\n}\n',
 } satisfies Record<Language, string>;
 
-/** The sample of a language; empty for a language without one. */
+/** A language's sample; empty if it has none. */
 export function sampleOf(language: string): string {
   return SAMPLES[language] ?? '';
 }

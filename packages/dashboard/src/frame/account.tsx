@@ -1,4 +1,4 @@
-/** Shows who is signed in, and the way out. */
+/** Shows who is signed in, and how to sign out. */
 import type { Whoami } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { signOut } from '../session/session.ts';
@@ -16,7 +16,7 @@ export function Account({ whoami }: { readonly whoami: Whoami }) {
   );
 }
 
-/** Signs out: forgets the key, and all that was read and typed. */
+/** Signs out: forgets the key and everything that was read or typed. */
 export function leave(): void {
   signOut();
   forgetAll({ keepDraft: false });

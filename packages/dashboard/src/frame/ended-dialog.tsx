@@ -1,4 +1,4 @@
-/** Asks for another key once a key has ended. The view below stays as it was, unless the next key is of another tenant. */
+/** Asks for another key after a key has ended. The view below stays as it was unless the new key belongs to another tenant. */
 import { useQueryClient } from '@tanstack/react-query';
 import { Modal } from '../parts/modal.tsx';
 import type { Session } from '../session/session.ts';

@@ -1,9 +1,9 @@
-/** What the page forgets when another person may come: everything but pinned keys, which are public. */
+/** Makes the page forget everything before another person comes. Only the pinned keys stay, because they are public. */
 import { forgetDraft, ran } from '../draft/draft.ts';
 import { forgetHistories } from '../job/use-job-history.ts';
 import { queryClient } from '../query-client.ts';
 
-/** Forgets all that was read. The draft, which was typed, can be kept after a key has ended. */
+/** Forgets everything that was read. After a key has ended, the typed draft can be kept. */
 export function forgetAll({ keepDraft }: { readonly keepDraft: boolean }): void {
   queryClient.clear();
   forgetHistories();

@@ -23,7 +23,7 @@ export function Navigation() {
           </li>
         ))}
         <li>
-          {/* Opens a new tab, because this page would forget its key. */}
+          {/* Opens in a new tab, because this page would forget its key otherwise. */}
           <a href="/docs" target="_blank" rel="noreferrer" className="navigation-link">
             Documents
           </a>

@@ -1,4 +1,4 @@
-/** Whether the service can be reached, and whether it accepts jobs. This request is public and costs no budget. */
+/** Shows whether the service can be reached and accepts jobs. The request for this is public and uses no budget. */
 import { onlineManager, useQuery } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
 import type { Tone } from '../parts/notice.tsx';

@@ -15,7 +15,7 @@ interface UnexpectedState {
   readonly failed: string | null;
 }
 
-/** Shows an error in place of a view. It is a class, because React catches errors only in classes. */
+/** Shows an error in place of a view. This is a class because React catches errors only in classes. */
 export class Unexpected extends Component<UnexpectedProps, UnexpectedState> {
   override readonly state: UnexpectedState = { error: null, failed: null };
 

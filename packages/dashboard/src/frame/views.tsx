@@ -1,4 +1,4 @@
-/** The views and their addresses. No address holds a credential. Views with much to load are loaded when they are opened. */
+/** The views and their addresses. No address contains a credential. Large views are loaded only when they are opened. */
 import { lazy, Suspense } from 'react';
 import { Link, Redirect, Route, Switch } from 'wouter';
 import { GradingPage } from '../gradings/grading-page.tsx';

@@ -1,4 +1,4 @@
-/** One grading: its programs, the verdict on each, and its tests. */
+/** One grading: its programs, the verdict on each program, and the tests. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { GradingDetail } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
@@ -41,7 +41,7 @@ export function GradingPage({ grading_id }: { readonly grading_id: string }) {
       {refusal !== null && error === null && <Failure error={refusal} />}
       {grading && <Summary grading={grading} />}
       {grading?.graded.map((program, index) => (
-        // Programs have no ids: each is known only by its place.
+        // Programs have no ids; their place identifies them.
         <Program key={index} program={program} index={index} isAlone={grading.programs === 1} ended={ended} />
       ))}
     </Page>
@@ -98,7 +98,7 @@ interface ProgramProps {
   readonly ended: EndedTests;
 }
 
-/** A program, whose tests are read once somebody opens it: a grading may have a million tests. */
+/** A program. Its tests are read only when somebody opens it, because a grading may have a million tests. */
 function Program({ program: { name, language, status, verdict, problem }, index, isAlone, ended }: ProgramProps) {
   const [isOpen, setOpen] = useState(isAlone);
   return (

@@ -1,4 +1,4 @@
-/** The gradings of the tenant, newest first. */
+/** The tenant's gradings, newest first. */
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { countOf } from '@vouchbox/protocol/words';
 import { Link } from 'wouter';
@@ -21,7 +21,7 @@ export function GradingsPage() {
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
     enabled: isLive,
-    // If older gradings were loaded, a refetch would read every page again.
+    // Once older gradings are loaded, a refetch would read every page again.
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : againMilliseconds),
   });
   const gradings = data?.pages.flatMap(({ items }) => items) ?? [];

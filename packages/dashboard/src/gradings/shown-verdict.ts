@@ -1,4 +1,4 @@
-/** A verdict of either version, as a page shows it: members that one of the versions lacks are null or empty. */
+/** A verdict of either version, in the form that a page shows. Members that one version lacks are null or empty. */
 import type { Verdict } from '@vouchbox/protocol/grading';
 import type {
   BuildRecord,
@@ -13,7 +13,7 @@ import { endWords } from '@vouchbox/protocol/words';
 export interface ShownVerdict {
   /** The job that compiled the program, and how it ended. */
   readonly build: { readonly job_id: string; readonly end: string } | null;
-  /** The groups; empty if the grader put the tests in no groups. */
+  /** The groups; empty if the tests are in no groups. */
   readonly groups: readonly GroupResult[];
   readonly tests: readonly ShownTest[];
 }
@@ -26,9 +26,9 @@ export interface ShownTest {
   readonly why: string | null;
   readonly points: number;
   readonly points_max: number;
-  /** The usage of the program alone; null if the verdict does not state it. */
+  /** What the program alone used; null if the verdict does not state it. */
   readonly took: Pick<NonNullable<TestResult2['run']>, 'cpu_ms' | 'wall_ms' | 'memory_peak_bytes'> | null;
-  /** The jobs that ran for the test, by their role. */
+  /** The jobs that ran for the test, each with its role. */
   readonly jobs: readonly (readonly [did: string, job_id: string])[];
 }
 
@@ -79,7 +79,7 @@ const WHYS: Partial<Record<TestVerdict2, Why>> = {
   skipped: ({ group }, { groups }) => skippedWords(group, groups),
 };
 
-/** Why a test was skipped: a group that the test's group needs did not pass, or else an earlier test ended the test's group. */
+/** Why a test was skipped: a group that its group needs did not pass, or else an earlier test ended its group. */
 function skippedWords(group: string, groups: readonly GroupResult[]): string {
   const needed = groups.find(({ name }) => name === group)?.after ?? [];
   const failed = groups.find(({ name, passed }) => needed.includes(name) && !passed);
@@ -94,7 +94,7 @@ function builtWords(build: BuildRecord): string {
   return build.terminal_reason === 'exited' ? 'The program was compiled once.' : `It was not compiled. ${endOf(build)}`;
 }
 
-/** How a job ended, in words, as far as a verdict states it. */
+/** How a job ended, in words, as far as the verdict says. */
 function endOf({ terminal_reason, exit_code }: Pick<JobRecord, 'terminal_reason' | 'exit_code'>): string {
   return endWords({ terminal_reason, exit_code });
 }

@@ -1,4 +1,4 @@
-/** The tests of a program, from its verdict, or those that have ended so far. */
+/** A program's tests: all of them from the verdict, or those that have ended so far. */
 import { useQuery } from '@tanstack/react-query';
 import type { GradingDetail } from '@vouchbox/client';
 import { verdictBytes } from '@vouchbox/evidence';
@@ -102,7 +102,7 @@ function Took({ took }: Pick<ShownTest, 'took'>) {
   );
 }
 
-/** Links to jobs, each named by what the job did: its id is long, and is on the job's page. */
+/** Links to jobs, each named by what the job did. The id is long, and the job's page shows it. */
 function Jobs({ jobs }: Pick<ShownTest, 'jobs'>) {
   if (jobs.length === 0) return '—';
   return (
@@ -116,7 +116,7 @@ function Jobs({ jobs }: Pick<ShownTest, 'jobs'>) {
   );
 }
 
-/** Runs of tests that have ended, before the program is judged. */
+/** Ended test runs, shown until the program is judged. */
 export function RunTests({ tests }: { readonly tests: readonly EndedTest[] }) {
   if (tests.length === 0) return <p className="soft">No test has run yet.</p>;
   return (

@@ -1,4 +1,4 @@
-/** The runs of tests that have ended so far, while a view shows their grading. */
+/** The test runs that have ended so far, kept up to date while a view shows the grading. */
 import type { GradingEvent, ServiceClient } from '@vouchbox/client';
 import { useEffect, useState } from 'react';
 import { keepFollowing } from '../job/keep-following.ts';
@@ -10,7 +10,7 @@ export interface EndedTest {
   readonly terminal_reason: string | null;
 }
 
-/** Ended tests by the place of the program and the name of the test, in the order in which they ended. */
+/** Ended tests, keyed by the program's place and the test's name, in the order in which they ended. */
 export type EndedTests = ReadonlyMap<number, ReadonlyMap<string, EndedTest>>;
 
 /** Milliseconds between two updates of the view. */
@@ -18,7 +18,7 @@ const tellMilliseconds = 250;
 
 /**
  * The ended tests, and why the service refused to send more events; null if it did not refuse.
- * @param isWanted whether the runs are shown: the runs of a judged program are read from its verdict
+ * @param isWanted whether the runs are shown. The runs of a judged program are read from its verdict instead
  */
 export function useEndedTests(grading_id: string, isWanted: boolean): readonly [EndedTests, refusal: unknown] {
   const { client, isLive } = useCaller();
@@ -65,7 +65,7 @@ async function follow(client: ServiceClient, grading_id: string, { signal, tell 
   await keepFollowing(tryOnce, { signal });
 }
 
-/** The test that ran; null for an event that is not about a run of a test. */
+/** The test that ran; null if the event is not about a test run. */
 function testOf({ kind, data }: GradingEvent): EndedTest | null {
   const { name, test, job_id, terminal_reason = null } = data;
   const isRun = kind === 'job' && name?.startsWith('test ') === true;

@@ -1,4 +1,4 @@
-/** Answers a call of a tool by hand: with a result, which is JSON, or with an error, which is text. */
+/** Answers a tool call by hand: with a result (JSON) or with an error (text). */
 import { useMutation } from '@tanstack/react-query';
 import { type SubmitEvent, useId, useState } from 'react';
 import { typedJson } from '../draft/typed-json.ts';
@@ -9,7 +9,7 @@ type Kind = 'result' | 'error';
 
 interface AnswerFormProps {
   readonly job_id: string;
-  /** The number of the event of the call. */
+  /** The number of the call's event. */
   readonly seq: number;
 }
 

@@ -1,4 +1,4 @@
-/** The files that a program left, if any. A file is shown if its bytes are a picture; any other file can only be saved. */
+/** The files that a program left, if any. A file whose bytes are a picture is shown; any other file can only be saved. */
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { Artifact, JobDetail, ServiceClient } from '@vouchbox/client';
 import { decodeBase64 } from '@vouchbox/evidence';
@@ -56,7 +56,7 @@ interface LargeOutputProps {
   readonly client: ServiceClient;
 }
 
-/** A file that is fetched by its digest when somebody asks for it. */
+/** A file that is fetched by its digest only when somebody asks for it. */
 function LargeOutput({ output: { path, size_bytes, sha256 }, client }: LargeOutputProps) {
   const show = useToast();
   const fetched = useMutation({

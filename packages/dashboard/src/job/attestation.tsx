@@ -1,4 +1,4 @@
-/** The signature over a job, checked here against keys that the person pinned. */
+/** The signature on a job, checked in the page against keys that the person pinned. */
 import type { JobDetail } from '@vouchbox/client';
 import { amountOf } from '@vouchbox/protocol/words';
 import { Failure } from '../parts/failure.tsx';

@@ -1,4 +1,4 @@
-/** One call of a tool, and its outcome. Arguments and answers are shown as text, whatever is in them. */
+/** One tool call and its outcome. Arguments and answers are shown as text, whatever they contain. */
 import { printable, printableJson, printableText } from '@vouchbox/protocol/vocabulary';
 import { durationOf } from '@vouchbox/protocol/words';
 import { memo } from 'react';
@@ -7,9 +7,9 @@ import type { ToolCall, ToolResult } from './steps.ts';
 
 interface CallProps {
   readonly call: ToolCall;
-  /** The answer to the call; null as long as nobody has answered. */
+  /** The answer to the call; null until somebody has answered. */
   readonly answer: ToolResult | null;
-  /** Whether the job has ended, after which nobody can answer. */
+  /** Whether the job has ended, so that nobody can answer any longer. */
   readonly hasEnded: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** The findings of the canary that the signed statement of a job names. */
+/** The findings of the canary that is named in a job's signed statement. */
 import { useQuery } from '@tanstack/react-query';
 import { ServiceFailure } from '@vouchbox/client';
 import {

@@ -1,4 +1,4 @@
-/** The chain of a job's events: each ring names the ring before it. A long chain is shown only at both ends. */
+/** The chain of a job's events, in which each ring names the previous ring. Of a long chain, only both ends are shown. */
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { amountOf } from '@vouchbox/protocol/words';
 import type { CheckedRecord } from './check/check-record.ts';

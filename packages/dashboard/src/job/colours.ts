@@ -1,4 +1,4 @@
-/** Colours in a program's output: ANSI escape sequences, and which of them last beyond the end of a line. ECMA-48 § 8.3.117. */
+/** Colours in a program's output: ANSI escape sequences, and which of them stay in force after a line. ECMA-48 § 8.3.117. */
 import Anser from 'anser';
 
 /** A piece of a line that looks the same throughout. */
@@ -13,7 +13,7 @@ export interface Piece {
 
 const ESCAPE = String.fromCharCode(0x1b);
 const COLOUR_SEQUENCE = new RegExp(`${ESCAPE}\\[([\\d;]*)m`, 'g');
-/** The most characters of sequences in force: a program could change colours without ever resetting them. */
+/** The most characters of sequences in force, because a program could change colours without ever resetting them. */
 const sequenceCharactersMax = 256;
 
 /** The sequences in force after a text, given the sequences in force before the text. */
@@ -27,7 +27,7 @@ export function colourAfter(before: string, text: string): string {
   return held;
 }
 
-/** A line in pieces. Sequences other than colours are left out; nothing is ever markup. */
+/** Splits a line into pieces. Sequences other than colours are left out. No text ever becomes markup. */
 export function piecesOf(text: string, before: string): readonly Piece[] {
   if (before === '' && !text.includes(ESCAPE)) return [{ text, classes: '', colour: null, ground: null }];
   return Anser.ansiToJson(before + text, { use_classes: true, remove_empty: true, json: true }).map(
@@ -51,7 +51,7 @@ function ground(name: string): string {
   return name === '' ? '' : `on-${name}`;
 }
 
-/** A colour from a palette of 256, or one that is given by three numbers. */
+/** A colour that is given by three numbers or by its place in a palette of 256. */
 function cssColour(name: string | null, truecolor: string | null): string | null {
   const numbers = name === 'ansi-truecolor' ? /^(\d{1,3}), (\d{1,3}), (\d{1,3})$/.exec(truecolor ?? '') : null;
   if (numbers !== null) return `rgb(${numbers[1]} ${numbers[2]} ${numbers[3]})`;
@@ -59,7 +59,7 @@ function cssColour(name: string | null, truecolor: string | null): string | null
   return place === undefined ? null : paletteColour(Number(place));
 }
 
-/** The colour at a place: 16–231 are a cube of six levels, 232–255 a scale of greys. */
+/** The colour at a place in the palette: 16–231 are a cube with six levels, 232–255 a scale of greys. */
 function paletteColour(place: number): string | null {
   if (place < 16 || place > 255) return null;
   if (place >= 232) return `rgb(${8 + (place - 232) * 10} ${8 + (place - 232) * 10} ${8 + (place - 232) * 10})`;

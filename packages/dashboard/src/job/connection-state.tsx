@@ -1,4 +1,4 @@
-/** Shows the state of the connection over which the events of a job come. */
+/** Shows the state of the connection over which a job's events come. */
 
 import type { Tone } from '../parts/notice.tsx';
 import type { HistoryState } from './job-history.ts';

@@ -11,7 +11,7 @@ import { ConnectionState } from './connection-state.tsx';
 import type { HistorySnapshot } from './job-history.ts';
 import { useCheck } from './use-check.ts';
 
-/** The titles of the folds that a button elsewhere opens. */
+/** The titles of the folds that can be opened by a button elsewhere. */
 export const FOLDS = {
   program: 'Program',
   held: 'What held the program',
@@ -55,7 +55,7 @@ export function Glance({ job, history }: { readonly job: JobDetail; readonly his
 
 interface PartProps {
   readonly title: string;
-  /** The title of the fold that says more. */
+  /** The title of the fold with more details. */
   readonly more?: string;
   readonly children: ReactNode;
 }

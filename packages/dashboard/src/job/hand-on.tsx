@@ -1,4 +1,4 @@
-/** Hands a job on: as a file that checks itself, by a link that needs no account, or by the address of its page. */
+/** Ways to pass a job on: as a file that checks itself, by a link that needs no account, or by the address of the job's page. */
 import type { JobDetail } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { type ReactNode, useId } from 'react';

@@ -1,4 +1,4 @@
-/** The buttons for everything that can be done with a job. */
+/** Buttons for everything that can be done with a job. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { JobDetail, JobSubmission } from '@vouchbox/client';
 import { isTerminal, printable } from '@vouchbox/protocol/vocabulary';
@@ -77,7 +77,7 @@ function useActions({ job_id }: JobDetail) {
   return { cancel, again };
 }
 
-/** The submission that made this job or its pair of jobs; null while the submission is unknown, and if it cannot be sent. */
+/** The submission that made this job or its pair of jobs; null while it is unknown, and if it cannot be sent again. */
 function useSubmission(job: JobDetail): JobSubmission | null {
   const { client, isLive } = useCaller();
   const { interaction } = job.requested_spec;

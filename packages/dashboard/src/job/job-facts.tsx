@@ -1,4 +1,4 @@
-/** The panels of facts on a job's page: what the job is, what isolated and limited its program, and what the program used. */
+/** Panels on a job's page: what the job is, what isolated and limited its program, and what the program used. */
 import type { JobDetail, ProgramUsage } from '@vouchbox/client';
 import { LIMIT_DEFAULTS, LIMIT_NAMES, printable } from '@vouchbox/protocol/vocabulary';
 import { amountOf, durationOf, LIMIT_WORDS, observedOf, postureWords, sizeOf } from '@vouchbox/protocol/words';
@@ -29,7 +29,7 @@ export function JobSummary({ job }: { readonly job: JobDetail }) {
   );
 }
 
-/** The other job of a pair, as a link to it. */
+/** A link to the other job of a pair. */
 function peerOf({ peer, role }: NonNullable<JobDetail['requested_spec']['interaction']>) {
   return <Link href={`/jobs/${peer}`}>{`${role === 'program' ? 'the interactor' : 'the program'}, ${peer}`}</Link>;
 }
@@ -74,7 +74,7 @@ export function Resources({ job: { receipt } }: { readonly job: JobDetail }) {
   );
 }
 
-/** What the program used, in a few words; nothing until the usage is known. */
+/** What the program used, in a few words; empty until that is known. */
 export function usedWords({ receipt }: JobDetail): string {
   const used = receipt?.resource_usage;
   if (used === undefined) return '';

@@ -37,7 +37,7 @@ describe('the history of a job', () => {
     expect(history.snapshot().lines.both.length).toBe(2);
   });
 
-  test('joins the 16 KiB records of a long line into one line, even with records of the other stream between them', async () => {
+  test('joins the 16 KiB records of a long line, even if records of the other stream come between them', async () => {
     const text = 'x'.repeat(16_384);
     const part = { text, partial: true };
     const { stdout, both } = await linesOf(
@@ -56,7 +56,7 @@ describe('the history of a job', () => {
     expect(both[0]?.text).toBe(`${text}${text}end`);
   });
 
-  test('measures the indentation of a line when its first visible character has arrived', async () => {
+  test("measures a line's indentation once its first visible character has arrived", async () => {
     const { both } = await linesOf(output(1, { text: '  ', partial: true }), output(2, { text: 'a' }), line(3));
     expect(both.map(({ indent }) => indent)).toEqual([2, 0]);
   });

@@ -1,31 +1,31 @@
 /**
- * The history of one job so far. Thousands of events may arrive together, so they are collected, and the views are told at most
- * once a frame.
+ * One job's history so far. Thousands of events may arrive at once, so they are collected, and the views are updated at most
+ * once per frame.
  */
 import type { FollowState, JobEvent, KnownEvent, OutputRecord, ServiceClient, StreamName } from '@vouchbox/client';
 import { colourAfter } from './colours.ts';
 import { keepFollowing } from './keep-following.ts';
 import { indentOf, type OutputLine } from './log-lines.ts';
 
-/** An event other than output. It may be of a kind that a newer service added. */
+/** An event other than output. Its kind may be one that a newer service added. */
 export type StepEvent = Exclude<KnownEvent, { readonly kind: StreamName }>;
 
-/** `offline` comes from the browser, and every other state comes from the stream. */
+/** The browser reports `offline`; every other state comes from the stream. */
 export type HistoryState = FollowState | 'offline';
 
 export interface HistorySnapshot {
   readonly state: HistoryState;
   /** Why following ended before the job did; null if nothing ended it. */
   readonly error: unknown;
-  /** Lines by stream, and all in the order in which they came. The arrays grow. */
+  /** The lines of each stream, and all lines in the order in which they came. The arrays grow. */
   readonly lines: Readonly<Record<StreamName | 'both', readonly OutputLine[]>>;
-  /** All events but output. */
+  /** All events except output. */
   readonly events: readonly StepEvent[];
   /** Whether the whole history was read. */
   readonly isFinished: boolean;
 }
 
-/** Milliseconds between two updates of the views if the browser draws no frames, as in a hidden page. */
+/** Milliseconds between two updates of the views while the browser draws no frames, for example on a hidden page. */
 const hiddenMilliseconds = 250;
 
 export class JobHistory {
@@ -71,9 +71,9 @@ export class JobHistory {
   }
 
   /**
-   * Tries once to follow. Between two tries the state is `reconnecting`: the end of a try and the next start are not shown.
-   * The client returns only at the end of a history, even of one that lacks `finished`. Following it again would bring nothing
-   * new, and would loop as fast as the service answers.
+   * Tries once to follow. Between two tries, the state stays `reconnecting`. The client returns only at the end of a history,
+   * even if the event `finished` is missing. To follow that history again would bring nothing new, and would loop as fast as
+   * the service answers.
    */
   async #followOnce(client: ServiceClient, signal: AbortSignal): Promise<void> {
     const onState = (state: FollowState) => {

@@ -47,8 +47,8 @@ export function JobPage({ job_id }: { readonly job_id: string }) {
 }
 
 /**
- * The detail, read again after each step of the job, and until its attestation is there: the service signs a moment after the
- * end.
+ * The detail. It is read again after each step of the job, and then until the attestation is there, because the service signs
+ * a moment after the end.
  */
 function useDetail(job_id: string, history: HistorySnapshot) {
   const { client, isLive } = useCaller();

@@ -1,13 +1,13 @@
-/** Follows growing data of the service, such as events of a job, through lost connections and while the browser is offline. */
+/** Follows growing data from the service, such as a job's events, across lost connections and times without a network. */
 import { ServiceFailure } from '@vouchbox/client';
 
-/** Milliseconds between two tries. When a try fails, the client's own retries are over. */
+/** Milliseconds between two tries. A try fails only after the client's own retries are used up. */
 const tryAgainMilliseconds = 2000;
 
 /**
- * Tries again until one try comes to the end, or until the signal aborts. An abort is not a failure. Each try continues
- * where the previous one ended.
- * @throws ServiceFailure if the service refuses a try, and a later try would not help
+ * Tries again until one try reaches the end or the signal aborts. An abort is not a failure. Each try continues where the
+ * previous one ended.
+ * @throws ServiceFailure if the service refuses a try and a later try would not help
  */
 export async function keepFollowing(
   tryOnce: (signal: AbortSignal) => Promise<void>,
@@ -16,7 +16,7 @@ export async function keepFollowing(
   while (!signal.aborted) {
     const [back, stopped] = [new AbortController(), new AbortController()];
     window.addEventListener('offline', () => onState?.('offline'), { signal: stopped.signal });
-    // A connection may stay open and receive nothing, so it is replaced when the browser is online again.
+    // A connection may stay open but receive nothing, so it is replaced when the browser is online again.
     window.addEventListener('online', () => back.abort(), { signal: stopped.signal });
     const tried = AbortSignal.any([signal, back.signal]);
     try {

@@ -1,4 +1,4 @@
-/** Links that need no account: makes, lists and ends them. An address is shown once, and this page keeps it nowhere. */
+/** Makes, lists and ends links that need no account. An address is shown only once, and this page does not keep it. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { LinkList, LinkOptions } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
@@ -26,7 +26,7 @@ const TIMES: readonly (readonly [seconds: number, words: string])[] = [
   [604_800, 'seven days'],
 ];
 
-/** The links of a job, which anybody who reads the job sees; the form is shown only to callers who may make a link. */
+/** A job's links. Anybody who may read the job sees them, but only callers who may make a link see the form. */
 export function Links({ job_id }: { readonly job_id: string }) {
   const { client, isLive } = useCaller();
   const capabilities = useQuery(useCapabilities());

@@ -1,4 +1,4 @@
-/** What the log of the service says of a job. Nothing is checked here: a check needs the log's key, pinned by the reader. */
+/** What the service's log says about a job. Nothing is checked here: a check needs the log's key, pinned by the reader. */
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { ServiceFailure } from '@vouchbox/client';
 import { type LogProof, parseLogProof } from '@vouchbox/evidence';
@@ -14,7 +14,7 @@ import { useCapabilities } from '../session/use-capabilities.ts';
 import { failureWords } from '../words/failure-words.ts';
 import { logWord } from '../words/log-words.ts';
 
-/** The place of the job in the log; shows nothing if the service keeps no log. */
+/** Shows the job's place in the log, or nothing if the service keeps no log. */
 export function LogEntry({ job_id }: { readonly job_id: string }) {
   const capabilities = useQuery(useCapabilities());
   if (capabilities.data?.features.includes('transparency_log') !== true) return null;
@@ -32,7 +32,7 @@ function LoggedAt({ job_id }: { readonly job_id: string }) {
     queryFn: async ({ signal }) => proofIn((await client.logProof(job_id, { signal })).bytes),
     enabled: isLive,
     staleTime: Number.POSITIVE_INFINITY,
-    // The client has already waited for a head, so a log that still has none is asked less often.
+    // The client has already waited for a head, so a log that still has none is asked less often from now on.
     refetchInterval: ({ state: { error } }) => (isAwaited(error) ? recheckMilliseconds : false),
   });
   return (
@@ -74,7 +74,7 @@ function ProofFacts({ proof: { index, checkpoint } }: { readonly proof: LogProof
   );
 }
 
-/** Saves the proof, which is fetched again to have the latest head with the witnesses that have signed it since. */
+/** Saves the proof. Fetches it again first, so that it has the latest head and all witnesses that have signed that head. */
 function SaveProof({ job_id }: { readonly job_id: string }) {
   const { client } = useCaller();
   const show = useToast();

@@ -18,13 +18,13 @@ const linesOf = (text: string) => text.split('\n').map((line, place) => lineOf(l
 const traceback = linesOf('Traceback\n  File "a"\n    call()\n\n  File "b"\nValueError\ndone');
 
 describe('the log of a job in the browser', () => {
-  test('is searched without regard to case and colours', () => {
+  test('is searched regardless of case and colours', () => {
     const lines = linesOf('one\n\u001b[31mO\u001b[0mNE\ntwo');
     expect(searchFor('one')(lines)).toEqual([1, 2]);
     expect(searchFor('')(lines)).toEqual([]);
   });
 
-  test('is searched while it grows, and a line is searched again only if the line grew', () => {
+  test('is searched while it grows, and a line is searched again only if it has grown', () => {
     const read: number[] = [];
     const counted = (text: string, number: number) => {
       const line = lineOf(text, number);
@@ -44,18 +44,18 @@ describe('the log of a job in the browser', () => {
     expect([canFold(lines, 0), foldEnd(lines, 0), read.length]).toEqual([false, 0, 5]);
   });
 
-  test('folds indented and blank lines under the line before them', () => {
+  test('folds indented and blank lines under the previous line', () => {
     expect([canFold(traceback, 0), canFold(traceback, 5), canFold(traceback, 6)]).toEqual([true, false, false]);
     expect([foldEnd(traceback, 0), foldEnd(traceback, 1), foldEnd(traceback, 5)]).toEqual([4, 2, 5]);
     expect(rowsOf(traceback, new Set([1]))).toEqual([0, 5, 6]);
     expect(rowsOf(traceback, new Set())).toBeNull();
   });
 
-  test('is folded as a whole at the lines that are not indented under another line', () => {
+  test('is folded as a whole at lines that are not indented under another line', () => {
     expect([...outermostFolds(traceback)]).toEqual([1]);
   });
 
-  test('splits a long line into rows between characters, never inside one', () => {
+  test('splits a long line into rows, but never inside a character', () => {
     const text = `${'x'.repeat(16_383)}\u{1f600}end`;
     expect([rowIn(text, 0), rowIn(text, 1)]).toEqual([
       ['', `${'x'.repeat(16_383)}\u{1f600}`],

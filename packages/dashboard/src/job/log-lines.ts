@@ -1,4 +1,4 @@
-/** The lines of a log: their text, the search in them, and the folds of lines that are indented under another line. */
+/** The lines of a log: their text, how they are searched, and how lines fold if they are indented under another line. */
 import type { StreamName } from '@vouchbox/client';
 
 export interface OutputLine {
@@ -9,22 +9,22 @@ export interface OutputLine {
   /** The line's place among all lines, from 1. */
   readonly number: number;
   readonly stream: StreamName;
-  /** The whole line as the program wrote it, even if the service sends a long line in several records. */
+  /** The whole line that the program wrote, even if the service sent it in several records. */
   readonly text: string;
   /** Whether a newline followed the line. */
   readonly isEnded: boolean;
-  /** The escape sequences of colours that are in force where the line begins. */
+  /** The colours' escape sequences that are in force at the start of the line. */
   readonly colour: string;
-  /** Columns before the first character of the line; null if the line has none. */
+  /** Columns before the line's first visible character; null if the line is blank. */
   readonly indent: number | null;
 }
 
 type Lines = readonly OutputLine[];
 
 const COLOURS = new RegExp(`${String.fromCharCode(0x1b)}\\[[\\d;]*m`, 'g');
-/** The most lines that are searched for the end of a fold: the output of a program may be endless. */
+/** The most lines that are searched for the end of a fold, because a program's output may be endless. */
 const foldLinesMax = 100_000;
-/** The most characters of a row: a browser is slow with longer rows. */
+/** The most characters in a row. Longer rows make a browser slow. */
 const rowCharacters = 16_384;
 
 /** The text that the program wrote. A newline follows the last line only if the program wrote one. */
@@ -32,12 +32,12 @@ export function logText(lines: Lines): string {
   return lines.map(({ text }) => text).join('\n') + (lines.at(-1)?.isEnded === true ? '\n' : '');
 }
 
-/** Whether a text contains another, whatever the case of their letters. Colours do not count as text. */
+/** Whether a text contains another one, regardless of case. Colours do not count as text. */
 export function hasText(text: string, sought: string): boolean {
   return sought !== '' && text.replaceAll(COLOURS, '').toLowerCase().includes(sought.toLowerCase());
 }
 
-/** A search for the numbers of lines that contain a text. A repeated search reads only the lines that are new or have grown. */
+/** Searches for the numbers of the lines that contain a text. A repeated search reads only lines that are new or have grown. */
 export function searchFor(sought: string): (lines: Lines) => readonly number[] {
   const read: OutputLine[] = [];
   const numbers: number[] = [];
@@ -53,7 +53,7 @@ export function searchFor(sought: string): (lines: Lines) => readonly number[] {
   };
 }
 
-/** The last line that is indented under the line at a place; the place itself if no line is. */
+/** The place of the last line that is indented under the line at `place`; `place` itself if there is no such line. */
 export function foldEnd(lines: Lines, place: number): number {
   const own = lines[place]?.indent ?? Number.POSITIVE_INFINITY;
   let end = place;
@@ -65,12 +65,12 @@ export function foldEnd(lines: Lines, place: number): number {
   return end;
 }
 
-/** Whether lines are indented under the line at a place. */
+/** Whether other lines are indented under the line at `place`. */
 export function canFold(lines: Lines, place: number): boolean {
   return (lines[place + 1]?.indent ?? -1) > (lines[place]?.indent ?? Number.POSITIVE_INFINITY);
 }
 
-/** The place of the line that each row shows, if these lines are folded. Null if each line has exactly one row. */
+/** For each row, the place of the line that it shows while these lines are folded. Null if each line has exactly one row. */
 export function rowsOf(lines: Lines, folded: ReadonlySet<number>): readonly number[] | null {
   if (folded.size === 0 && lines.every(({ text }) => text.length <= rowCharacters)) return null;
   const rows: number[] = [];
@@ -82,7 +82,7 @@ export function rowsOf(lines: Lines, folded: ReadonlySet<number>): readonly numb
   return rows;
 }
 
-/** The part of a text before this row, and the part in it. Rows are counted from 0. No character is cut in two. */
+/** The part of a text before a row, and the part in that row. Rows are counted from 0. No character is cut in two. */
 export function rowIn(text: string, row: number): readonly [before: string, shown: string] {
   const [from = 0, to] = [row, row + 1].map((each) => {
     const at = each * rowCharacters;
@@ -91,7 +91,7 @@ export function rowIn(text: string, row: number): readonly [before: string, show
   return [text.slice(0, from), text.slice(from, to)];
 }
 
-/** The numbers of the lines that have other lines indented under them, but are not themselves indented under a line. */
+/** The numbers of the lines that have lines indented under them but are not indented under another line themselves. */
 export function outermostFolds(lines: Lines): ReadonlySet<number> {
   const folds = new Set<number>();
   for (let place = 0; place < lines.length; place++) {
@@ -102,7 +102,7 @@ export function outermostFolds(lines: Lines): ReadonlySet<number> {
   return folds;
 }
 
-/** Columns before the first character of a text; null if the text has none. */
+/** Columns before the text's first visible character; null if the text is blank. */
 export function indentOf(text: string): number | null {
   const [, blank = '', rest = ''] = /^([ \t]*)(.?)/.exec(text.replaceAll(COLOURS, '').trimEnd()) ?? [];
   return rest === '' ? null : blank.replaceAll('\t', '    ').length;

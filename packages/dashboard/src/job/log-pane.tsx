@@ -1,4 +1,4 @@
-/** The lines of a log. Only the lines in sight are in the page. */
+/** The lines of a log. The page contains only the lines in sight. */
 import { useVirtualizer, type Virtualizer } from '@tanstack/react-virtual';
 import { type CSSProperties, type RefObject, useCallback, useEffect, useLayoutEffect, useMemo, useRef } from 'react';
 import type { HistorySnapshot } from './job-history.ts';
@@ -6,7 +6,7 @@ import { canFold, hasText, type OutputLine, rowIn, rowsOf } from './log-lines.ts
 import { LogRow } from './log-row.tsx';
 import type { LogView } from './log-tools.tsx';
 
-/** The height of a line in pixels, as in `output.css`, and the number of lines that are drawn out of sight. */
+/** The height of a line in pixels, as in `output.css`, and how many lines are drawn out of sight. */
 const linePixels = 20;
 const linesAround = 20;
 /** Within this many pixels of the end, the pane follows the output. */
@@ -75,23 +75,23 @@ export function LogPane({ history, lines, view, onFold, addressed, onTurn }: Log
 interface Following {
   readonly pixels: number;
   readonly beginsAtEnd: boolean;
-  /** Whether the addressed line is above a pane that begins at `top`. True if no line is addressed. */
+  /** Whether the addressed line is above the visible part that begins at `top`. True if no line is addressed. */
   readonly isPast: (top: number) => boolean;
 }
 
-/** Keeps the end of the output in sight, until somebody scrolls up or turns to a line. */
+/** Keeps the end of the output in sight until somebody scrolls up or goes to a line. */
 function useFollowing(pane: RefObject<HTMLElement | null>, { pixels, beginsAtEnd, isPast }: Following) {
   const isAtEnd = useRef(beginsAtEnd);
   const lastTop = useRef(0);
-  // The pane jumps to the end: smooth scrolling would take a while, in which nobody could leave the end.
+  // The pane jumps to the end: smooth scrolling would take a while, and nobody could scroll away during that time.
   useLayoutEffect(() => {
     if (pane.current !== null && isAtEnd.current && pixels > 0) pane.current.scrollTop = pane.current.scrollHeight;
   }, [pane, pixels]);
   const noteEnd = () => {
     const { scrollTop = 0, clientHeight = 0, scrollHeight = 0 } = pane.current ?? {};
-    // If only few lines follow the addressed one, the end is in sight with it. New lines must not scroll it away.
+    // If only few lines follow the addressed line, the end is in sight, too. New lines must not scroll that line away.
     if (scrollTop + clientHeight >= scrollHeight - nearEndPixels) isAtEnd.current ||= isPast(scrollTop);
-    // Only scrolling up leaves the end. A larger distance to the end does not: new output makes it grow, too.
+    // Only scrolling up leaves the end. A larger distance to the end is no sign of that, since new output causes it, too.
     else if (scrollTop < lastTop.current) isAtEnd.current = false;
     lastTop.current = scrollTop;
   };
@@ -101,7 +101,7 @@ function useFollowing(pane: RefObject<HTMLElement | null>, { pixels, beginsAtEnd
   return { noteEnd, leaveEnd };
 }
 
-/** Brings a row into the middle of the pane; a place of -1 means that there is no such row. */
+/** Brings a row into the middle of the pane. The place -1 means that there is no such row. */
 function useTurning(rows: Virtualizer<HTMLDivElement, Element>, place: number, leaveEnd: () => void) {
   useEffect(() => {
     if (place < 0) return;
@@ -110,7 +110,7 @@ function useTurning(rows: Virtualizer<HTMLDivElement, Element>, place: number, l
   }, [place, rows, leaveEnd]);
 }
 
-/** The row of a line; -1 if the line is not shown. Of several rows, it is the first with the sought text. */
+/** The row that shows a line; -1 if the line is not shown. If a line has several rows, the first one with the sought text. */
 function rowOf(lines: readonly OutputLine[], rows: readonly number[] | null, number: number, sought: string): number {
   const place = lines[number - 1]?.number === number ? number - 1 : lines.findIndex((line) => line.number === number);
   if (rows === null || place < 0) return place;

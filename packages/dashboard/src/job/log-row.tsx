@@ -51,7 +51,7 @@ interface LineHeadProps {
   readonly children: ReactNode;
 }
 
-/** The number of a line, with its address, and when it came. The Tab key skips these numbers: there may be thousands. */
+/** A line's number, as a link to the line, and its time. The Tab key skips these numbers, because there may be thousands. */
 function LineHead({ line: { number, at }, isTimed, onTurn, children }: LineHeadProps) {
   return (
     <span className="output-head">
@@ -83,7 +83,7 @@ interface LineProps {
   readonly sought: string;
 }
 
-/** A row of a line: text with colours. Characters that steer a terminal or turn the direction of text are spelled out. */
+/** A row of a line: text with colours. Characters that control a terminal or change the direction of text are spelled out. */
 const Line = memo(({ line, piece, sought }: LineProps) => {
   const text = line.text.endsWith('\r') ? line.text.slice(0, -1) : line.text;
   const [before, shown] = rowIn(text, piece);
@@ -104,7 +104,7 @@ const Line = memo(({ line, piece, sought }: LineProps) => {
 /** A text in which every occurrence of the sought text is marked. */
 function marked(text: string, sought: string): ReactNode {
   const lower = text.toLowerCase();
-  // Some letters are longer in lower case. Then places in the lower-case text are wrong, so no occurrence is marked.
+  // Some letters are longer in lower case. Then places in the lower-case text would be wrong, so no occurrence is marked.
   if (lower.length !== text.length) return printableText(text);
   const parts: ReactNode[] = [];
   let at = 0;

@@ -1,4 +1,4 @@
-/** Searches the lines of a log for a text, and goes from one found line to the next. */
+/** Searches a log's lines for a text, and goes from one found line to the next. */
 import { countOf } from '@vouchbox/protocol/words';
 import { type KeyboardEvent, useId } from 'react';
 
@@ -6,7 +6,7 @@ interface LogSearchProps {
   readonly sought: string;
   /** The numbers of the lines that contain the text, ascending. */
   readonly numbers: readonly number[];
-  /** The line to which the person went most recently. */
+  /** The line that the person went to last. */
   readonly current: number | null;
   readonly onSeek: (sought: string) => void;
   readonly onTurn: (number: number) => void;
@@ -57,7 +57,7 @@ export function LogSearch({ sought, numbers, current, onSeek, onTurn }: LogSearc
   );
 }
 
-/** The next number after or before the current one. After the last number comes the first; before the first comes the last. */
+/** The next number after or before the current one. The first number follows the last one, and vice versa. */
 function nextOf(numbers: readonly number[], current: number, step: 1 | -1): number | undefined {
   return step === 1
     ? (numbers.find((number) => number > current) ?? numbers[0])

@@ -1,4 +1,4 @@
-/** The tools above a log: how it is shown, and what can be done with it. */
+/** The tools above a log: they choose how it is shown, and copy and save it. */
 import { Toggle } from '@base-ui/react/toggle';
 import { ToggleGroup } from '@base-ui/react/toggle-group';
 import type { RefObject } from 'react';
@@ -13,7 +13,7 @@ export interface LogView {
   readonly shown: (typeof STREAMS)[number];
   readonly isWrapped: boolean;
   readonly isTimed: boolean;
-  /** Numbers of the lines whose indented lines are hidden. */
+  /** The numbers of the folded lines: the lines indented under these are hidden. */
   readonly folded: ReadonlySet<number>;
   /** The sought text; empty if nothing is sought. */
   readonly sought: string;
@@ -72,7 +72,7 @@ export function ViewTools({ lines, view: { shown, isWrapped, isTimed, folded }, 
 interface SaveToolsProps {
   readonly job_id: string;
   readonly lines: readonly OutputLine[];
-  /** The number of the line to which the person went; null for none. */
+  /** The number of the line that the person went to; null if there is none. */
   readonly addressed: number | null;
   /** The element that can fill the screen. */
   readonly frame: RefObject<HTMLElement | null>;

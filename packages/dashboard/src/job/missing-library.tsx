@@ -1,4 +1,4 @@
-/** Names the packs that provide a missing library, in the command's words; shows nothing if no library is missing. */
+/** Names the packs that provide a missing library, in the same words as the command. Shows nothing if no library is missing. */
 import { useQuery } from '@tanstack/react-query';
 import { missingModule, missingModuleRemark, packsWith } from '@vouchbox/protocol/vocabulary';
 import { useMemo } from 'react';
@@ -9,7 +9,7 @@ import type { HistorySnapshot } from './job-history.ts';
 
 interface MissingLibraryProps {
   readonly history: HistorySnapshot;
-  /** Called with the pack that the person chose; absent if no pack can be chosen for another run. */
+  /** Called with the pack that the person chose; absent if a pack cannot be chosen for another run. */
   readonly onChoose?: (pack: string) => void;
 }
 

@@ -1,4 +1,4 @@
-/** The calls of tools that wait for an answer, the oldest first, each with a form to answer it; nothing if no call waits. */
+/** The tool calls that wait for an answer, oldest first, each with a form for the answer. Shows nothing if no call waits. */
 import { amountOf } from '@vouchbox/protocol/words';
 import { Panel } from '../parts/panel.tsx';
 import { AnswerForm } from './answer-form.tsx';
@@ -6,7 +6,7 @@ import { Call } from './call.tsx';
 import type { HistorySnapshot } from './job-history.ts';
 import { openCallsOf, stepsOf } from './steps.ts';
 
-/** How many open calls are shown: a program may have thousands, and the next ones appear as these are answered. */
+/** How many open calls are shown. A program may have thousands; the next ones appear when these are answered. */
 const shownMax = 10;
 
 export function OpenCalls({ job_id, history }: { readonly job_id: string; readonly history: HistorySnapshot }) {

@@ -1,4 +1,4 @@
-/** The output of a program, as it is written. The lines can be chosen by stream, searched and folded, and each has an address. */
+/** A program's output as it is written. Lines can be chosen by stream, searched and folded, and each line has an address. */
 import { amountOf } from '@vouchbox/protocol/words';
 import { useMemo, useRef, useState } from 'react';
 import type { HistorySnapshot } from './job-history.ts';
@@ -12,7 +12,7 @@ import './output.css';
 interface OutputProps {
   readonly job_id: string;
   readonly history: HistorySnapshot;
-  /** The line that the address names, and a function that goes to another line. */
+  /** The line in the page's address, and a function that goes to another line. */
   readonly turned: TurnedLine;
 }
 

@@ -1,4 +1,4 @@
-/** The submission of a job. */
+/** Shows a job's submission. */
 import type { OutputName, StoredSpec } from '@vouchbox/client';
 import { LIBRARIES_FILE, printable, printableText } from '@vouchbox/protocol/vocabulary';
 import { amountOf } from '@vouchbox/protocol/words';
@@ -62,7 +62,7 @@ function librariesOf(archive: NonNullable<StoredSpec['files']>[number]) {
   return ['Libraries', listed(['blob' in archive ? archive.blob : archive.path])] as const;
 }
 
-/** An input that another job made, as a link to that job. */
+/** A link to the job that made an input. */
 function outputOf({ job_id, path }: OutputName) {
   return <Link href={`/jobs/${job_id}`}>{`${printable(path)} of ${job_id}`}</Link>;
 }

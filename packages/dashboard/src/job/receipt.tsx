@@ -1,4 +1,4 @@
-/** The receipt as it was stored. */
+/** Shows the receipt exactly as it was stored. */
 import type { Receipt as StoredReceipt } from '@vouchbox/client';
 import { printableJson } from '@vouchbox/protocol/vocabulary';
 import { CopyButton } from '../parts/copy-button.tsx';

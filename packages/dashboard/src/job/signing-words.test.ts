@@ -24,7 +24,7 @@ test('a late signature is requested again and again, after pauses that grow up t
   expect(pauses).toEqual([700, 1400, 2800, 44_800, 60_000, 60_000]);
 });
 
-test('a signature is not requested while the job runs, after it has arrived, or from a service that does not sign', () => {
+test('a signature is not requested while the job runs, nor after it arrived, nor from a service that signs nothing', () => {
   const asked = 1;
   expect(recheckMilliseconds(undefined, { signs: true, asked })).toBe(false);
   expect(recheckMilliseconds(job('running'), { signs: true, asked })).toBe(false);

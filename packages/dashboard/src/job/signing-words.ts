@@ -1,4 +1,4 @@
-/** Whether a job is signed and by whom, in a few words, and when a page asks again for a signature that is late. */
+/** Says in a few words whether a job is signed and by whom, and when a page asks again for a late signature. */
 import type { JobDetail } from '@vouchbox/client';
 import { isTerminal, printable } from '@vouchbox/protocol/vocabulary';
 import type { Tone } from '../parts/notice.tsx';
@@ -16,18 +16,18 @@ interface Checked {
   /** Whether the check itself failed. */
   readonly isError: boolean;
   readonly isPinned: boolean;
-  /** Whether the service signs at all; true while the answer is not known. */
+  /** Whether the service signs at all; true until that is known. */
   readonly signs: boolean;
 }
 
-/** Characters of a key id that are shown where there is little room: `sha256:` and twelve digits. */
+/** How many characters of a key id are shown where there is little room: `sha256:` and twelve digits. */
 const keyCharacters = 19;
 
-/** The milliseconds of the first pause between two requests, and of the longest pause. */
+/** The first pause between two requests and the longest pause, in milliseconds. */
 const firstMilliseconds = 700;
 const lastMilliseconds = 60_000;
 
-/** Milliseconds until the next request for the detail, after `asked` requests; false if no signature is to come. */
+/** Milliseconds until the next request for the detail, after `asked` requests; false if no signature is expected. */
 export function recheckMilliseconds(
   job: JobDetail | undefined,
   { signs, asked }: { readonly signs: boolean; readonly asked: number },

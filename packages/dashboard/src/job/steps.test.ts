@@ -6,7 +6,7 @@ const event = (seq: number, kind: string, data: object) => ({ job_id: 'job_1', s
 const call = (seq: number, more: object = {}) => event(seq, 'tool_call', { call: seq, tool: 'search', ...more });
 const answer = (seq: number, call_seq: number) => event(seq, 'tool_result', { call_seq, result: seq });
 
-test('an answer belongs to the step of its call, in whatever order answers come', () => {
+test('an answer belongs to the step of its call, whatever the order in which answers come', () => {
   const steps = stepsOf([call(1), call(2), answer(3, 2), answer(4, 1)]);
   expect(steps.map(({ event: { seq }, answer: given }) => [seq, given?.seq])).toEqual([
     [1, 4],

@@ -1,4 +1,4 @@
-/** The steps of a job in their order. A call of a tool is one step together with its answer. */
+/** The steps of a job, in order. A tool call and its answer are one step. */
 import type { StepEvent } from './job-history.ts';
 
 export type ToolCall = Extract<StepEvent, { readonly kind: 'tool_call' }>;
@@ -34,7 +34,7 @@ export function callsOf(steps: readonly Step[]): readonly CallStep[] {
   return steps.filter((step): step is CallStep => step.event.kind === 'tool_call');
 }
 
-/** The calls that wait for an answer while the job runs. A call that the service refused does not wait. */
+/** The calls that wait for an answer. A call that the service refused does not wait. */
 export function openCallsOf(steps: readonly Step[]): readonly ToolCall[] {
   return callsOf(steps).flatMap(({ event, answer }) =>
     answer === null && event.data.refused === undefined ? [event] : [],

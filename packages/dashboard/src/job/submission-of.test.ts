@@ -16,7 +16,7 @@ const PLAIN = {
   runtime: null,
 } as unknown as JobDetail['requested_spec'];
 
-test('a repeated job that starts a product names the build, and not the product file', () => {
+test('a repeated job that starts a product names the build rather than the product file', () => {
   const product = { path: 'input/product', from: { job_id: 'job_b', path: 'output/product' }, blob: 'sha256:b' };
   const files = [...(PLAIN.files ?? []), product] as Files;
   const again = submissionOf({
@@ -25,13 +25,13 @@ test('a repeated job that starts a product names the build, and not the product 
   expect(again).toEqual({ ...PLAIN, product: { job_id: 'job_b' } });
 });
 
-test('a repeated job with libraries names their digest, and not the file that the service added', () => {
+test('a repeated job with libraries names their digest rather than the file that the service added', () => {
   const files = [...(PLAIN.files ?? []), { path: LIBRARIES_FILE, blob: 'sha256:b' }] as Files;
   const again = submissionOf({ requested_spec: { ...PLAIN, files } });
   expect(again).toEqual({ ...PLAIN, libraries: { blob: 'sha256:b' } });
 });
 
-test('a repeated build has no members that only a run may have', () => {
+test('a repeated build lacks the members that only a run may have', () => {
   const large_outputs = { paths: ['output/product'], stdout: null, max_bytes: 1 };
   const again = submissionOf({ requested_spec: { ...PLAIN, large_outputs, build: { options: ['-O2'] } } });
   const { language, code, files, runtime } = PLAIN;

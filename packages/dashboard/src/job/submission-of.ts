@@ -3,8 +3,8 @@ import type { JobDetail, JobSubmission } from '@vouchbox/client';
 import { LIBRARIES_FILE, PRODUCT_FILES, SESSION_FILES } from '@vouchbox/protocol/vocabulary';
 
 /**
- * The submission; null if the service no longer knows the program, or withholds an input. The copy is not a step of the
- * session, which has moved on.
+ * The submission; null if the service no longer knows the program, or if it withholds an input. The copy is no step of a
+ * session, because the session has moved on.
  */
 export function submissionOf({ requested_spec }: Pick<JobDetail, 'requested_spec'>): JobSubmission | null {
   const { language, code, interaction: _pair, session: _session, build, ...others } = requested_spec;
@@ -49,7 +49,7 @@ const OF_THE_SERVICE: readonly string[] = [
   ...[SESSION_FILES.kept, SESSION_FILES.newState, PRODUCT_FILES.input, LIBRARIES_FILE],
 ];
 
-/** Whether a submission may name the file. Files of sessions and libraries, and products of builds, come from the service. */
+/** Whether a submission may name the file. The service itself adds the files of sessions, libraries and products. */
 function isSubmitted(path: string): boolean {
   return !OF_THE_SERVICE.includes(path) && !path.startsWith(`${SESSION_FILES.inputs}/`);
 }

@@ -1,4 +1,4 @@
-/** What happened, step by step, except for output, which is shown elsewhere. */
+/** What happened, step by step, except for the output: that is shown elsewhere. */
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { durationOf, sizeOf } from '@vouchbox/protocol/words';
 import { useMemo, useState } from 'react';
@@ -7,7 +7,7 @@ import { Call } from './call.tsx';
 import type { HistorySnapshot, StepEvent } from './job-history.ts';
 import { callsOf, type Step, stepsOf } from './steps.ts';
 
-/** How many steps are shown at first, and how many more at a time: a program may call tools thousands of times. */
+/** How many steps are shown at first, and how many more each time. A program may call tools thousands of times. */
 const stepsAtOnce = 100;
 
 interface TimelineProps {
@@ -70,7 +70,7 @@ function stepWords(event: Exclude<StepEvent, { readonly kind: 'tool_call' }>): s
     case 'finished':
       return `Finished: ${event.data.status}, ${event.data.terminal_reason}`;
     default:
-      // The event is of a kind that a newer service added.
+      // A newer service added this kind of event.
       return printable(String((event satisfies never as StepEvent).kind), 60);
   }
 }

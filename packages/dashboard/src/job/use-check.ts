@@ -1,4 +1,4 @@
-/** The check of a job's record, made once for all parts of its page, and again when other keys are pinned. */
+/** The check of a job's record. It is made once for all parts of the page, and again when other keys are pinned. */
 import { useQuery } from '@tanstack/react-query';
 import type { JobDetail } from '@vouchbox/client';
 import { usePinnedKeys } from '../session/pinned-keys.ts';
@@ -7,7 +7,7 @@ import { useCapabilities } from '../session/use-capabilities.ts';
 import { checkJob } from './check/check-job.ts';
 import { signingWords } from './signing-words.ts';
 
-/** Whether the service signs; true while the answer is not known. */
+/** Whether the service signs; true until that is known. */
 export function useSigns(): boolean {
   return useQuery(useCapabilities()).data?.signer !== null;
 }

@@ -1,11 +1,11 @@
-/** The history of a job while a view shows it. Histories of the last few jobs are kept, so that going back shows them at once. */
+/** A job's history while a view shows it. The last few jobs' histories are kept, so that going back shows them at once. */
 import { useEffect, useSyncExternalStore } from 'react';
 import { noticeRefusal, useCaller } from '../session/session.ts';
 import { type HistorySnapshot, JobHistory } from './job-history.ts';
 
 const historiesMax = 4;
 
-/** One history for each tenant and job: another tenant's history is never shown. */
+/** One history for each tenant and job, so that another tenant's history is never shown. */
 const histories = new Map<string, JobHistory>();
 
 function historyOf(tenant: string, job_id: string): JobHistory {
@@ -20,7 +20,7 @@ function historyOf(tenant: string, job_id: string): JobHistory {
   return history;
 }
 
-/** Forgets the histories of all jobs, when somebody signs out. */
+/** Forgets all jobs' histories when somebody signs out. */
 export function forgetHistories(): void {
   histories.clear();
 }

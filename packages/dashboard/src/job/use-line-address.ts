@@ -1,4 +1,4 @@
-/** The line that the address of the page names, as in `#L12`. */
+/** The line in the page's address, such as `#L12`. */
 import { useEffect, useState } from 'react';
 
 function lineInAddress(): number | null {
@@ -6,10 +6,10 @@ function lineInAddress(): number | null {
   return number === undefined ? null : Number(number);
 }
 
-/** The number of the line, or null if there is none, and a function that goes to another line. */
+/** The line's number (null if there is none), and a function that goes to another line. */
 export type TurnedLine = readonly [number | null, (number: number) => void];
 
-/** The line in the address, and a function that replaces it. Going back then leads to the previous view, not the old line. */
+/** The line in the address, and a function that replaces it, so that going back leads to the previous view, not the old line. */
 export function useLineAddress(): TurnedLine {
   const [addressed, setAddressed] = useState(lineInAddress);
   useEffect(() => {

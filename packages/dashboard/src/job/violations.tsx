@@ -1,4 +1,4 @@
-/** Shows the limits that the program broke and the output that was cut, and shows nothing if there are none. */
+/** Shows which limits the program broke and which output was cut. Shows nothing if there is neither. */
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { sizeOf } from '@vouchbox/protocol/words';
 import { Notice } from '../parts/notice.tsx';

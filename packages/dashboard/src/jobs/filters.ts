@@ -1,4 +1,4 @@
-/** Which jobs the list shows. The filters are part of the address, so that a list can be shared and gone back to. */
+/** Which jobs the list shows. The filters are part of the address, so that people can share a list or go back to it. */
 import type { JobStatus, Language } from '@vouchbox/client';
 import { JOB_STATUSES, LANGUAGES } from '@vouchbox/protocol/vocabulary';
 
@@ -10,7 +10,7 @@ export interface Filters {
   readonly since?: Since | undefined;
 }
 
-/** The length of each span of time in milliseconds, by its name. */
+/** The spans of time by name, in milliseconds. */
 export const SINCE = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000, month: 30 * 86_400_000 } as const;
 export type Since = keyof typeof SINCE;
 
@@ -18,7 +18,7 @@ export function isSince(name: string | null): name is Since {
   return name !== null && Object.hasOwn(SINCE, name);
 }
 
-/** The filters in an address. Anything that is not a status, a language, a label or a span of time is left out. */
+/** The filters in an address. Anything else in the address is ignored. */
 export function readFilters(search: URLSearchParams): Filters {
   const given = (search.get('status') ?? '').split(',');
   const status = JOB_STATUSES.filter((known) => given.includes(known));
@@ -43,7 +43,7 @@ export function writeFilters({ status, language, label, since }: Filters): URLSe
   });
 }
 
-/** The address of the list of jobs that have a label. */
+/** The address of the list of jobs with this label. */
 export function addressOfLabel(label: string): string {
   return `/jobs?${writeFilters({ label })}`;
 }

@@ -1,4 +1,4 @@
-/** Shows a tenant without a job how to make the first one. */
+/** Shows a tenant without jobs how to make the first one. */
 import { Link } from 'wouter';
 import { CopyButton } from '../parts/copy-button.tsx';
 

@@ -10,7 +10,7 @@ import { Labels } from './labels.tsx';
 interface JobRowProps {
   readonly job: JobListItem;
   readonly index: number;
-  /** The distance from the first row in pixels. */
+  /** The distance from the first row, in pixels. */
   readonly offset: number;
 }
 

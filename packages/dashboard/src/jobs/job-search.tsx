@@ -1,4 +1,4 @@
-/** Finds a job by its id, or jobs by a label. A part of an id narrows the list of loaded jobs; a whole id opens its job. */
+/** Finds a job by its id, or jobs by a label. A part of an id narrows the list of loaded jobs; a whole id opens the job. */
 
 import { type SubmitEvent, useId } from 'react';
 import { useLocation } from 'wouter';
@@ -9,7 +9,7 @@ interface JobSearchProps {
   readonly onLabel: (label: string) => void;
 }
 
-/** The form that every id has; beyond this, ids are opaque. */
+/** The form of every id. Apart from it, ids are opaque. */
 const JOB_ID = /^job_[\w-]{8,}$/;
 
 export function JobSearch({ sought, onSeek, onLabel }: JobSearchProps) {

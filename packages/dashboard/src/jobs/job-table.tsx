@@ -1,4 +1,4 @@
-/** Jobs as rows. Only the rows in sight are in the page, however many jobs were loaded. */
+/** Jobs as rows. However many jobs are loaded, the page contains only the rows in sight. */
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import type { JobListItem } from '@vouchbox/client';
 import { amountOf, countOf } from '@vouchbox/protocol/words';
@@ -10,9 +10,9 @@ interface Loaded {
   readonly loadedCount: number;
   readonly isComplete: boolean;
   readonly isLoading: boolean;
-  /** Whether a status, a language, a label or a time was chosen. */
+  /** Whether the person has chosen a status, a language, a label or a time. */
   readonly isFiltered: boolean;
-  /** Whether the person searches for a part of an id. */
+  /** Whether the person is searching for a part of an id. */
   readonly isNarrowed: boolean;
 }
 
@@ -22,10 +22,10 @@ interface JobTableProps extends Loaded {
   readonly onEnd: () => void;
 }
 
-/** The height of a row in pixels, as in `jobs.css`: on a wide window, and on a narrow one, where a row has three lines. */
+/** The height of a row in pixels, as in `jobs.css`: in a wide window, and in a narrow one, where a row has three lines. */
 const wideRowPixels = 28;
 const narrowRowPixels = 76;
-/** How many rows outside of the window are drawn. More jobs are loaded when as few rows are left. */
+/** How many rows outside the window are drawn. When only that many rows are left, more jobs are loaded. */
 const rowsAround = 12;
 
 const COLUMNS = ['Status', 'Job', 'Program', 'Language', 'Created', 'Duration', 'Exit code'];

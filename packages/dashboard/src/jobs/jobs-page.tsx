@@ -1,4 +1,4 @@
-/** The jobs of the tenant, newest first. */
+/** The tenant's jobs, newest first. */
 
 import { useMemo, useState } from 'react';
 import { Link, useSearchParams } from 'wouter';

@@ -1,4 +1,4 @@
-/** The labels of a job, each a link to the jobs that have it. */
+/** A job's labels. Each is a link to all jobs with that label. */
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { Link } from 'wouter';
 import { addressOfLabel } from './filters.ts';

@@ -1,13 +1,13 @@
-/** The jobs that were loaded so far. The newest are read again and again, the older ones once, page by page. */
+/** The jobs that were loaded so far. The newest jobs are read again and again; older ones are read once, page by page. */
 import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { JobListItem } from '@vouchbox/client';
 import { useCallback, useEffect, useMemo } from 'react';
 import { useCaller } from '../session/session.ts';
 import { type Filters, SINCE } from './filters.ts';
 
-/** The number of jobs of a page. */
+/** The number of jobs on a page. */
 const pageJobs = 200;
-/** How many of the newest jobs are read again, and the milliseconds between two such reads. */
+/** How many of the newest jobs are read again and again, and the milliseconds between two such reads. */
 const newestJobs = 50;
 const newestMilliseconds = 3000;
 
@@ -33,7 +33,7 @@ export function useJobs({ since, ...filters }: Filters): LoadedJobs {
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ items, next_cursor }) => (items.every(isFresh) ? (next_cursor ?? undefined) : undefined),
     enabled: isLive,
-    // The newest jobs are read again below. Reading every page again would cost as many requests as there are pages.
+    // The newest jobs are read again below. To read all pages again would need one request for each page.
     staleTime: Number.POSITIVE_INFINITY,
     placeholderData: keepPreviousData,
   });
@@ -68,8 +68,8 @@ export function useJobs({ since, ...filters }: Filters): LoadedJobs {
 }
 
 /**
- * The newest jobs and the older ones, each job once, as it was last read. Null if none of the newest is among the
- * loaded jobs, because jobs between the newest and the loaded ones may then be missing.
+ * The newest jobs and the older ones, each job once, as it was last read. Null if none of the newest jobs is among the
+ * loaded ones, because jobs between the two may then be missing.
  */
 function joined(newest: readonly JobListItem[], loaded: readonly JobListItem[]): readonly JobListItem[] | null {
   if (newest.length === 0) return loaded;

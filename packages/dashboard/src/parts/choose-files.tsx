@@ -1,4 +1,4 @@
-/** A button that chooses files of this machine. The choice is cleared, so that the same file can be chosen again. */
+/** A button for choosing files on this machine. The choice is cleared afterwards, so that the same file can be chosen again. */
 interface ChooseFilesProps {
   readonly label: string;
   readonly className: string;

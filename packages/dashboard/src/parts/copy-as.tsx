@@ -1,4 +1,4 @@
-/** Shows a submission as a command or a program that makes the same job, and reads the key from a variable. */
+/** Shows a submission as a command or program that makes the same job. The key is read from a variable. */
 import { Tabs } from '@base-ui/react/tabs';
 import type { JobSubmission } from '@vouchbox/client';
 import { useState } from 'react';

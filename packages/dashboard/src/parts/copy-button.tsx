@@ -1,4 +1,4 @@
-/** Copies a text, or says that the page may not write to the clipboard. */
+/** A button that copies a text, or says that the page may not write to the clipboard. */
 import { useToast } from './toasts.tsx';
 
 interface CopyButtonProps {
@@ -26,7 +26,7 @@ export function CopyButton({ text, what, isPrimary = false }: CopyButtonProps) {
 export function useCopy(): (text: string, what: string) => void {
   const show = useToast();
   return (text, what) => {
-    // Pages that came without TLS have no clipboard.
+    // Pages that were loaded without TLS have no clipboard.
     const written = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error('there is no clipboard'));
     written.then(
       () => show(`Copied ${what}`),

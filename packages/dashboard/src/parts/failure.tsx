@@ -1,4 +1,4 @@
-/** An error in a person's words, with the id by which an operator finds the request. */
+/** An error in words for people, with the id by which an operator finds the request. */
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { failureWords } from '../words/failure-words.ts';
 import { Notice } from './notice.tsx';

@@ -1,4 +1,4 @@
-/** A part of a view that is folded until opened, with a few words on its content. The fold keeps its state between views. */
+/** A part of a view that is folded until it is opened, with a few words about its content. It keeps its state between views. */
 import { type ReactNode, useEffect, useId } from 'react';
 import { flushSync } from 'react-dom';
 import { kept } from '../kept.ts';
@@ -21,7 +21,7 @@ function setOpen(title: string, isOpen: boolean): void {
 
 /** Opens a fold and goes to it. */
 export function openFold(title: string): void {
-  // The content is drawn before the page scrolls to it: otherwise the last fold of a page would end below the window.
+  // The content is drawn before the page scrolls to it. Otherwise, the last fold on a page would end below the window.
   flushSync(() => setOpen(title, true));
   const summary = document.querySelector<HTMLElement>(`[data-fold="${title}"]`);
   summary?.scrollIntoView({ block: 'start' });

@@ -1,15 +1,15 @@
-/** A text of any length with a name. A long text is folded, and is in the page only while it is open. */
+/** A text of any length, with a name. A long text is folded; the page contains it only while it is open. */
 import { sizeOf } from '@vouchbox/protocol/words';
 import { useState } from 'react';
 import './folded.css';
 
 interface FoldedProps {
   readonly name: string;
-  /** Text without characters that steer a terminal or turn the direction of text. */
+  /** Text without characters that control a terminal or change the direction of text. */
   readonly text: string;
 }
 
-/** A text of at most so many characters and lines is not folded. Of a folded text, so many characters are shown. */
+/** The most characters and lines of a text that is not folded, and how many characters of a folded text are shown. */
 const wholeCharactersMax = 240;
 const wholeLinesMax = 8;
 const beginningCharacters = 100;

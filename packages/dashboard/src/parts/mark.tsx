@@ -1,6 +1,6 @@
 import { MARK } from '../../../../tools/pages/mark.ts';
 
-/** The mark, beside the name. */
+/** The mark that stands beside the name. */
 export function Mark() {
   return (
     <svg className="mark" viewBox="0 0 32 32" aria-hidden="true">

@@ -1,4 +1,4 @@
-/** A dialog over the page. Without `onClose`, a person can only answer it, not close it. */
+/** A dialog over the page. Without `onClose`, a person must answer it and cannot close it. */
 import { Dialog } from '@base-ui/react/dialog';
 import type { ReactNode } from 'react';
 import './modal.css';

@@ -1,9 +1,9 @@
-/** A time, as the person's clock shows it, with the exact time in the title. */
+/** A time in the person's time zone, with the exact time in the title. */
 import { clockOf, timeOfDayOf } from '@vouchbox/protocol/words';
 
 interface MomentProps {
   readonly at: string | null | undefined;
-  /** Whether the date is left out, because the moment is recent. */
+  /** Whether to leave the date out, because the moment is recent. */
   readonly isTimeOfDay?: boolean;
 }
 

@@ -1,8 +1,8 @@
-/** A view: its title, what can be done with it, and its content. The title gets the focus when the view is opened. */
+/** A view: its title, its actions and its content. The title gets the focus when the view is opened. */
 import { type ReactNode, useEffect, useRef } from 'react';
 import './page.css';
 
-/** Whether a view is opened by going back or forth, so that the browser scrolls to the former position. */
+/** Whether a view is opened by going back or forward. The browser then scrolls to the previous position. */
 let isGoingBack = false;
 window.addEventListener('popstate', () => {
   isGoingBack = true;
@@ -10,7 +10,7 @@ window.addEventListener('popstate', () => {
 
 interface PageProps {
   readonly title: string;
-  /** Shown instead of the title, which then only names the window. */
+  /** Shown instead of the title. The title then only names the window. */
   readonly heading?: ReactNode;
   readonly actions?: ReactNode;
   readonly children: ReactNode;

@@ -1,10 +1,10 @@
-/** A part of a view with a heading of its own. */
+/** A part of a view that has its own heading. */
 import { type ReactNode, useId } from 'react';
 
 interface PanelProps {
   readonly title: string;
   readonly actions?: ReactNode;
-  /** Whether the panel takes the whole width. Other panels share it. */
+  /** Whether the panel takes the whole width. Other panels share the width. */
   readonly isWide?: boolean;
   /** Whether the panel is as tall as two stacked panels beside it. */
   readonly isTall?: boolean;

@@ -1,4 +1,4 @@
-/** The status of a job or a grading, or a verdict, as a word with a colour. */
+/** A verdict, or the status of a job or a grading, as a word with a colour. */
 import type { JobStatus } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import type { Tone } from './notice.tsx';
@@ -16,7 +16,7 @@ const TONES: Readonly<Record<JobStatus, Tone>> = {
   error: 'bad',
 };
 
-/** The tones of words that are not statuses of a job. A verdict without a tone here, such as `wrong_answer`, is bad news. */
+/** The tones of words that are not job statuses. A verdict that is not listed here, such as `wrong_answer`, is bad news. */
 const OTHERS: Readonly<Record<string, Tone>> = {
   waiting: 'quiet',
   finished: 'good',

@@ -1,4 +1,4 @@
-/** A table of facts with a head. The rows are given as `<tr>`. A table with a label may be wider than the page, and scrolls. */
+/** A table of facts with a head. The rows are given as `<tr>`. If a table with a label is wider than the page, it scrolls. */
 import type { ReactNode } from 'react';
 
 interface Shown {

@@ -1,9 +1,9 @@
-/** Short messages that go away by themselves, such as the message that something was copied. */
+/** Short messages that disappear by themselves, for example when something was copied. */
 import { Toast } from '@base-ui/react/toast';
 import type { ReactNode } from 'react';
 import './toasts.css';
 
-/** Milliseconds for which a message is shown. */
+/** How many milliseconds a message is shown. */
 const shownMilliseconds = 4000;
 
 export function Toasts({ children }: { readonly children: ReactNode }) {

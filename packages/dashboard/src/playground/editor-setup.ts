@@ -1,4 +1,4 @@
-/** The features and the look of the editor. */
+/** The editor's features and look. */
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
 import {
   bracketMatching,
@@ -38,7 +38,7 @@ export function languageOf(language: string): StateEffect<unknown> {
   return grammar.reconfigure(grammarOf(language));
 }
 
-/** The setup of the editor: Tab indents; Escape and then Tab leaves the editor, as the field's description says. */
+/** The editor's setup. Tab indents; Escape followed by Tab leaves the editor, as the field's description says. */
 export function editorSetup({ language, onChange, onRun }: Setup & { readonly language: string }): Extension {
   const run = () => {
     onRun();
@@ -70,8 +70,8 @@ export function editorSetup({ language, onChange, onRun }: Setup & { readonly la
 }
 
 /**
- * Replaces a selection with the typed text. Without this, Chromium joins the lines below the selection, and for that
- * adds markup with a style. The page's policy refuses the style and reports it in the console.
+ * Replaces a selection with the typed text. Without this, Chromium would join the lines below the selection by adding
+ * markup with a style, and the page's policy would refuse the style and report that in the console.
  */
 function typeOver(event: InputEvent, view: EditorView): boolean {
   if (event.inputType !== 'insertText' || event.data === null || view.state.selection.main.empty) return false;

@@ -1,6 +1,6 @@
 /**
- * The editor, CodeMirror, in a shadow root. There it adopts style sheets; in a document it would add style elements, which the
- * page's policy forbids.
+ * The editor, CodeMirror, in a shadow root. In a shadow root, it adopts style sheets. In a document, it would add style elements,
+ * which the page's policy forbids.
  */
 import { EditorState } from '@codemirror/state';
 import { EditorView } from '@codemirror/view';

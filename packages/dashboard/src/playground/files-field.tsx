@@ -1,4 +1,4 @@
-/** Input files, dropped or chosen. Each is `input/NAME` for the program. */
+/** Input files, dropped or chosen. The program finds each as `input/NAME`. */
 import type { InputFile, OutputFile, UploadedFile } from '@vouchbox/client';
 import { encodeBase64 } from '@vouchbox/evidence';
 import { fileBytesMax, filesMax, filesTotalBytesMax, pathProblem, printable } from '@vouchbox/protocol/vocabulary';
@@ -15,7 +15,7 @@ export function FilesField({ files }: { readonly files: readonly DraftFile[] }) 
     const read = await Promise.all(chosen.map(readFile));
     const added = read.filter((one) => typeof one !== 'string');
     const paths = new Set(added.map(({ path }) => path));
-    // Other files may have been added while these were read.
+    // Other files may have been added while these were being read.
     editDraft(({ files: before }) => {
       const next = [...before.filter(({ path }) => !paths.has(path)), ...added];
       const refused = read.find((one) => typeof one === 'string') ?? totalProblem(next);
@@ -57,7 +57,7 @@ export function FilesField({ files }: { readonly files: readonly DraftFile[] }) 
   );
 }
 
-/** The file in the form of a submission, or why it cannot be sent. */
+/** The file in the form for a submission, or why it cannot be sent. */
 async function readFile(file: File): Promise<InputFile | string> {
   const path = `input/${file.name}`;
   const name = printable(file.name, 80);
@@ -75,7 +75,7 @@ function totalProblem(files: readonly DraftFile[]): string | null {
   return bytes > filesTotalBytesMax ? `All files together may have ${sizeOf(filesTotalBytesMax)}.` : null;
 }
 
-/** The number of bytes of a file that is given in base64 with padding. */
+/** The number of bytes in a file that is given in base64 with padding. */
 function sizeInline({ content_base64: text }: Pick<InputFile, 'content_base64'>): number {
   return (text.length / 4) * 3 - (text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0);
 }

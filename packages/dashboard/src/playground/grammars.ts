@@ -1,4 +1,4 @@
-/** How each language is coloured. These grammars read line by line, and have a tenth of the size of grammars that parse. */
+/** How each language is coloured. These grammars read line by line, and are a tenth of the size of grammars that parse. */
 
 import type { StreamParser } from '@codemirror/language';
 import { c, clike, cpp, java } from '@codemirror/legacy-modes/mode/clike';
@@ -15,7 +15,7 @@ const PHP_KEYWORDS =
   'finally fn for foreach function global if implements include instanceof interface match namespace new or print private ' +
   'protected public readonly require return static switch throw trait try use var while xor yield';
 
-/** A record with a member for each of the words. */
+/** A record with a member for each word. */
 function wordsOf(text: string): Record<string, boolean> {
   return Object.fromEntries(text.split(' ').map((word) => [word, true]));
 }

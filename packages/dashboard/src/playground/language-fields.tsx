@@ -1,4 +1,4 @@
-/** The language, the runtime pack, the weakest accepted isolation, and hash seeds. Only what is offered can be chosen. */
+/** Fields for the language, the runtime pack, the weakest accepted isolation and hash seeds. They show only what is offered. */
 import type { Capabilities, IsolationClass } from '@vouchbox/client';
 import { ISOLATION_CLASSES, LANGUAGES, printable } from '@vouchbox/protocol/vocabulary';
 import { type ReactNode, useId } from 'react';
@@ -53,7 +53,7 @@ export function IsolationField({ draft }: Pick<LanguageFieldsProps, 'draft'>) {
   );
 }
 
-/** Whether Python and Perl draw their hash seeds at each start. */
+/** Whether Python and Perl choose new hash seeds at each start. */
 export function SeedsField({ draft }: Pick<LanguageFieldsProps, 'draft'>) {
   return (
     <Choice
@@ -69,7 +69,7 @@ export function SeedsField({ draft }: Pick<LanguageFieldsProps, 'draft'>) {
 
 interface ChoiceProps {
   readonly label: string;
-  /** The value of the option; null for the option without a value. */
+  /** The chosen value; null for the option without a value. */
   readonly value: string | null;
   readonly onChoose: (value: string) => void;
   readonly children: ReactNode;

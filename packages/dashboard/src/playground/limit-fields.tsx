@@ -1,4 +1,4 @@
-/** Limits of the job. An empty field takes the default; a number beyond the ceiling is clamped by the service. */
+/** The job's limits. An empty field means the default. The service clamps a number beyond the ceiling. */
 import type { Capabilities } from '@vouchbox/client';
 import { LIMIT_CEILINGS, LIMIT_DEFAULTS, LIMIT_NAMES } from '@vouchbox/protocol/vocabulary';
 import { LIMIT_WORDS } from '@vouchbox/protocol/words';

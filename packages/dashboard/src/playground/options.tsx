@@ -1,4 +1,4 @@
-/** The options that most runs leave as they are. The part is open if an option was given, so that no option acts unseen. */
+/** The options that most runs leave alone. This part is open if an option was given, so that no option acts unnoticed. */
 import type { Capabilities } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { useState } from 'react';
@@ -42,7 +42,7 @@ export function Options({ draft, capabilities }: OptionsProps) {
   );
 }
 
-/** The members of the edited submission that no field shows. */
+/** Members of the edited submission that have no field. */
 function Others({ others }: Pick<Draft, 'others'>) {
   const given = Object.entries(others);
   const without = (left: string) => Object.fromEntries(given.filter(([name]) => name !== left));

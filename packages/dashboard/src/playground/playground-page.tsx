@@ -1,4 +1,4 @@
-/** Where a program is written, run and watched: the program on one side, what it writes on the other. */
+/** Where a program is written, run and watched: the program is on one side, its output on the other. */
 import './playground.css';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { JobSubmission } from '@vouchbox/client';
@@ -66,7 +66,7 @@ export function PlaygroundPage() {
   );
 }
 
-/** Submits the draft. An answer that is lost does no harm: the client repeats the submission with the same key. */
+/** Submits the draft. A lost answer does no harm, because the client repeats the submission with the same key. */
 function useRun() {
   const { client } = useCaller();
   const queries = useQueryClient();

@@ -1,4 +1,4 @@
-/** The program's source. The editor is loaded when it is first shown; until then, a plain field takes what is typed. */
+/** The program's source. The editor is loaded when it is first shown; until it is there, a plain field takes what is typed. */
 import { lazy, Suspense } from 'react';
 import { editDraft } from '../draft/draft.ts';
 import type { Draft } from '../draft/draft-submission.ts';

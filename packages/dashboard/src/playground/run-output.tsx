@@ -1,4 +1,4 @@
-/** The output of the job that was made last, while it runs and afterwards. */
+/** The output of the most recent job, while it runs and afterwards. */
 import { useMutation } from '@tanstack/react-query';
 import { amountOf, endWords } from '@vouchbox/protocol/words';
 import { useState } from 'react';
@@ -60,7 +60,7 @@ export function RunOutput({ job_id }: { readonly job_id: string }) {
   );
 }
 
-/** The status of the job, from the events so far. */
+/** The job's status according to the events so far. */
 function standing({ events }: HistorySnapshot): { readonly status: string; readonly words: string } {
   const finished = events.find((event) => event.kind === 'finished');
   const cancellation_requested = events.some(({ kind }) => kind === 'cancel_requested');

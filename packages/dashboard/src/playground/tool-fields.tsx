@@ -1,4 +1,4 @@
-/** The tools that the program may call. Its calls appear beside the output, where the person answers them by hand. */
+/** The tools that the program may call. The calls appear beside the output, where a person answers them by hand. */
 import { useId } from 'react';
 import { editDraft } from '../draft/draft.ts';
 import type { DraftTool } from '../draft/draft-submission.ts';

@@ -1,4 +1,4 @@
-/** A field of text: input, arguments, variables, or the files to bring back. */
+/** A text field: for input, arguments, variables or the files to bring back. */
 import { largeOutputsBytesMax, printable } from '@vouchbox/protocol/vocabulary';
 import { sizeOf } from '@vouchbox/protocol/words';
 import { useId } from 'react';

@@ -1,4 +1,4 @@
-/** The public keys that the person trusts. They are kept in memory, like the key of the session. */
+/** The public keys that the person trusts. Like the session's key, they are kept in memory. */
 import { parsePublicKey } from '@vouchbox/evidence';
 import { kept } from '../kept.ts';
 
@@ -10,7 +10,7 @@ export interface PinnedKey {
 const keys = kept<readonly PinnedKey[]>([]);
 export const usePinnedKeys = keys.use;
 
-/** Pins a key. Returns why the text is not a key, or null if it is now pinned. */
+/** Pins a key. Returns null, or why the text is not a key. */
 export function pinKey(pem: string): string | null {
   const parsed = parsePublicKey(pem);
   if (parsed.kind === 'refused') return parsed.reason;

@@ -1,12 +1,12 @@
 /**
- * Knows who is signed in. The key lives in the memory of the service's client and nowhere else: not in an address, a cookie or
- * storage. When the service refuses the key, the session has ended, and the views stay as they are until another key is given.
+ * Knows who is signed in. The key is only in the memory of the service's client: not in an address, a cookie or storage. When
+ * the service refuses the key, the session ends, but the views stay as they are until another key is given.
  */
 import { createServiceClient, type ServiceClient, ServiceFailure, type Whoami } from '@vouchbox/client';
 import { sha256Hex } from '@vouchbox/evidence';
 import { kept } from '../kept.ts';
 
-/** Why a session has ended: its time was over, or the service no longer accepts its key. */
+/** Why a session has ended: the key's time is over, or the service no longer accepts the key. */
 export type EndReason = 'expired' | 'refused';
 
 export type Session =
@@ -18,7 +18,7 @@ const session = kept<Session>({ kind: 'signed-out' });
 export const useSession = session.use;
 let expiry: ReturnType<typeof setTimeout> | undefined;
 
-/** The longest wait of `setTimeout`, in milliseconds. */
+/** The longest delay of `setTimeout`, in milliseconds. */
 const timeoutMillisecondsMax = 2 ** 31 - 1;
 
 function change(next: Session): void {
@@ -39,8 +39,8 @@ function end(reason: EndReason): void {
 }
 
 /**
- * Asks the service whom the key stands for, and starts a session with it.
- * @throws ServiceFailure, TransportFailure or TypeError; the present session then stays as it was
+ * Asks the service whose key it is, and starts a session with the key.
+ * @throws ServiceFailure, TransportFailure or TypeError; the current session then stays as it was
  */
 export async function signIn(apiKey: string, onAccepted?: (tenant: string) => void): Promise<void> {
   const sha256 = async (bytes: Uint8Array) => sha256Hex(bytes);
@@ -55,7 +55,7 @@ export function signOut(): void {
   change({ kind: 'signed-out' });
 }
 
-/** Ends the session if an error says that the service no longer accepts its key. */
+/** Ends the session if the error says that the service no longer accepts the session's key. */
 export function noticeRefusal(error: unknown): void {
   const present = session.get();
   if (!(error instanceof ServiceFailure) || error.code !== 'unauthorized' || present.kind !== 'signed-in') return;
@@ -63,7 +63,7 @@ export function noticeRefusal(error: unknown): void {
   end(expires_at !== null && Date.parse(expires_at) <= Date.now() ? 'expired' : 'refused');
 }
 
-/** The session of a view; views are shown only after signing in. `isLive` is false after the session has ended. */
+/** The session, for a view. Views are shown only after signing in. `isLive` is false after the session has ended. */
 export function useCaller(): { readonly client: ServiceClient; readonly whoami: Whoami; readonly isLive: boolean } {
   const present = useSession();
   if (present.kind === 'signed-out') throw new Error('a view is shown without a session');

@@ -1,4 +1,4 @@
-/** Asks for a key. The form is never sent anywhere: the key becomes part of the client that is kept in memory. */
+/** Asks for a key. The form is not sent anywhere: the key becomes part of the client, which is kept in memory. */
 import { useMutation } from '@tanstack/react-query';
 import { type SubmitEvent, useEffect, useId, useRef, useState } from 'react';
 import { Failure } from '../parts/failure.tsx';
@@ -25,7 +25,7 @@ export function SignInPage() {
   );
 }
 
-/** The form for a key. `onAccepted` is called with the tenant of an accepted key, before any view has the key. */
+/** The form for a key. If the key is accepted, `onAccepted` is called with its tenant before any view has the key. */
 export function SignInForm({ onAccepted }: { readonly onAccepted?: (tenant: string) => void }) {
   const id = useId();
   const [key, setKey] = useState('');

@@ -1,8 +1,8 @@
-/** The capabilities of the service, read once and then again from time to time. */
+/** The service's capabilities, read once and then again from time to time. */
 import { queryOptions } from '@tanstack/react-query';
 import { useCaller } from './session.ts';
 
-/** Milliseconds for which the capabilities count as fresh, since they hardly change. */
+/** How many milliseconds the capabilities count as fresh. They hardly ever change. */
 const freshMilliseconds = 60_000;
 
 export function useCapabilities() {

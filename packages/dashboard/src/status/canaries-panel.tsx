@@ -1,4 +1,4 @@
-/** The recent findings of canaries: jobs of the service itself that try what cells must refuse. */
+/** The recent findings of canaries. These are the service's own jobs, which try what cells must refuse. */
 import type { ServiceStatus } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { Moment } from '../parts/moment.tsx';

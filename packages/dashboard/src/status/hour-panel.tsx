@@ -1,4 +1,4 @@
-/** What the node that answered counted in the last hour. */
+/** What the answering node counted in the last hour. */
 import type { ServiceStatus } from '@vouchbox/client';
 import { durationOf } from '@vouchbox/protocol/words';
 import type { ComponentProps } from 'react';

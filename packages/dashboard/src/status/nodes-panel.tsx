@@ -1,4 +1,4 @@
-/** The living nodes of a service that has several, as each described itself with its last heartbeat. */
+/** The living nodes of a service that has several. Each is shown as it described itself in its last heartbeat. */
 import type { ServiceStatus } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { amountOf } from '@vouchbox/protocol/words';
@@ -12,7 +12,7 @@ const COLUMNS = ['Node (version)', 'Roles', 'Runs', 'Last heartbeat'];
 
 interface NodesPanelProps {
   readonly nodes: readonly NodeStatus[];
-  /** Whether the operator has signing turned on; if not, no node can sign. */
+  /** Whether the operator has turned signing on. If not, no node can sign. */
   readonly isSigning: boolean;
 }
 
@@ -37,12 +37,12 @@ export function NodesPanel({ nodes, isSigning }: NodesPanelProps) {
   );
 }
 
-/** The roles of a node; a signer whose key is gone is marked. */
+/** A node's roles. A signer that has lost its key is marked. */
 function rolesOf({ roles, signs }: NodeStatus, isSigning: boolean): string {
   return roles.map((role) => (role === 'signer' && isSigning && !signs ? 'signer (cannot sign)' : role)).join(', ');
 }
 
-/** The jobs that a node runs, the most that it may run, and the class of its cells. */
+/** How many jobs a node runs, how many it may run, and the class of its cells. */
 function workOf({ isolation_class, claims, slots }: NodeStatus): string {
   return isolation_class === null ? 'no programs' : `${claims} of ${amountOf(slots, 'job')}, ${isolation_class}`;
 }

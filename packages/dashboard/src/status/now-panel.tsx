@@ -30,7 +30,7 @@ export function NowPanel({ status }: { readonly status: ServiceStatus }) {
   );
 }
 
-/** The error, and the time since which it has lasted. */
+/** The error, and since when it has lasted. */
 function LastError({ of: { last_error, last_error_at } }: { readonly of: Failing }) {
   if (last_error === null) return 'none';
   return (

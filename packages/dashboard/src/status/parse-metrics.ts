@@ -1,4 +1,4 @@
-/** Reads metrics in the part of Prometheus' text format that the service writes. */
+/** Reads metrics. It knows only the part of Prometheus's text format that the service writes. */
 
 export interface Series {
   readonly name: string;
@@ -9,7 +9,7 @@ export interface Series {
 const LINE = /^([a-z_]\w*)(?:\{(.*)\})? (\S+)$/i;
 const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g;
 
-/** Every series of a text. Lines of other kinds are skipped. */
+/** Every series in a text. Lines of other kinds are skipped. */
 export function parseMetrics(text: string): readonly Series[] {
   return text.split('\n').flatMap((line) => {
     const [, name, labels = '', value] = LINE.exec(line) ?? [];
@@ -19,7 +19,7 @@ export function parseMetrics(text: string): readonly Series[] {
   });
 }
 
-/** The sums of series by the values of one label. */
+/** The sums of the series, grouped by the values of one label. */
 export function sumBy(series: readonly Series[], label: string): ReadonlyMap<string, number> {
   const sums = new Map<string, number>();
   for (const { labels, value } of series) {

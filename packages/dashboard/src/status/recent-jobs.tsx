@@ -9,7 +9,7 @@ import { useCaller } from '../session/session.ts';
 import { Outcomes } from './outcomes.tsx';
 import { TimeChart } from './time-chart.tsx';
 
-/** The number of jobs that are requested, and the milliseconds until they are requested again. */
+/** How many jobs are requested, and after how many milliseconds they are requested again. */
 const jobsMax = 200;
 const askedMilliseconds = 5000;
 

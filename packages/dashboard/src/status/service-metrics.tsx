@@ -1,4 +1,4 @@
-/** Metrics of the whole service, for a person who has its metrics token. The token is kept in memory, as the key is. */
+/** Metrics about the whole service, for a person who has the metrics token. Like the key, the token is kept in memory. */
 import { useQuery } from '@tanstack/react-query';
 import { durationOf } from '@vouchbox/protocol/words';
 import { type SubmitEvent, useId, useState } from 'react';
@@ -16,7 +16,7 @@ export function ServiceMetrics() {
   const { client } = useCaller();
   const [{ token, count }, give] = useState<{ token: string | null; count: number }>({ token: null, count: 0 });
   const { data, error } = useQuery({
-    // The query key has a count in place of the token, so that no list of queries shows the token.
+    // The query key has a count instead of the token, so that no list of queries shows the token.
     queryKey: ['service-metrics', count],
     queryFn: async ({ signal }) => {
       const metrics = await client.serviceMetrics(token ?? '', { format: 'prometheus', signal });

@@ -14,7 +14,7 @@ import './status.css';
 
 const askedMilliseconds = 2000;
 
-/** The status of the service, requested repeatedly while the view is visible: the service does not announce changes. */
+/** The service's status. It is requested repeatedly while the view is visible, because the service does not announce changes. */
 function useStatus() {
   const { client, isLive } = useCaller();
   return useQuery({

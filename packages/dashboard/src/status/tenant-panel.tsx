@@ -1,4 +1,4 @@
-/** The jobs of the tenant that have not ended, by language. */
+/** How many of the tenant's jobs have not ended, by language. */
 import { useQuery } from '@tanstack/react-query';
 import { Failure } from '../parts/failure.tsx';
 import { Panel } from '../parts/panel.tsx';

@@ -1,4 +1,4 @@
-/** Numbers over time, with axes. The latest values are also said in words, for people who cannot see the chart. */
+/** A chart of numbers over time, with axes. The latest values are also given in words, for people who cannot see the chart. */
 import { countOf, markOf } from '@vouchbox/protocol/words';
 import { useEffect, useRef, useState } from 'react';
 
@@ -6,9 +6,9 @@ export interface ChartSeries {
   readonly name: string;
   /** A colour of the palette in `tools/pages/tokens.css`. */
   readonly tone: 'good' | 'bad' | 'warn' | 'busy' | 'accent';
-  /** The values over time; null where nothing is known. */
+  /** The values over time; null for an unknown value. */
   readonly values: readonly (number | null)[];
-  /** Whether each value is drawn as a point of its own. */
+  /** Whether each value is drawn as a separate point. */
   readonly isPoints?: boolean;
 }
 
@@ -31,7 +31,7 @@ const timeWidth = 90;
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
-/** The possible steps, in milliseconds, between two marks of the axis. */
+/** The possible distances between two marks on the axis, in milliseconds. */
 const STEPS = [
   ...[1, 2, 5, 10, 15, 30].map((count) => count * second),
   ...[1, 2, 5, 10, 15, 30].map((count) => count * minute),
@@ -120,14 +120,14 @@ function scalesOf(times: readonly number[], series: readonly ChartSeries[], widt
   };
 }
 
-/** Round numbers from 0 to the first one that reaches the highest value. */
+/** Round numbers from 0 up to the first one that is at least the highest value. */
 function levelsOf(highest: number): readonly number[] {
   const unit = 10 ** Math.floor(Math.log10(highest / 4));
   const step = Math.max(1, [1, 2, 5, 10].map((factor) => factor * unit).find((size) => size * 4 >= highest) ?? highest);
   return Array.from({ length: Math.ceil(highest / step) + 1 }, (_, index) => index * step);
 }
 
-/** The marks at round times of the reader's clock. */
+/** The marks at round times in the reader's time zone. */
 function marksOf(first: number, last: number, width: number) {
   const step =
     STEPS.find((size) => ((last - first) / size) * timeWidth <= width - before - after) ?? 2 * (last - first);
@@ -144,7 +144,7 @@ function isAlone(values: readonly (number | null)[], index: number): boolean {
   return [values[index - 1], values[index + 1]].every((value) => value === null || value === undefined);
 }
 
-/** The path of a line that is interrupted where nothing is known. */
+/** The path of a line, with gaps where values are unknown. */
 function lineOf(values: readonly (number | null)[], across: readonly number[], up: (value: number) => number): string {
   return values
     .map((value, index) => {

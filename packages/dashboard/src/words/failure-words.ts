@@ -1,10 +1,10 @@
-/** The meaning of an error for the person who sees it. */
+/** What an error means to the person who sees it. */
 import { ServiceFailure, TransportFailure, type TransportFailureReason } from '@vouchbox/client';
 import { ERRORS, printable } from '@vouchbox/protocol/vocabulary';
 
 export interface FailureWords {
   readonly sentence: string;
-  /** The code of the service's error table; null if the service did not answer. */
+  /** The code from the service's error table; null if the service did not answer. */
   readonly code: string | null;
   readonly requestId: string | null;
 }

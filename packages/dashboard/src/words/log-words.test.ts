@@ -10,7 +10,7 @@ test('a head that only the log signed is called unwitnessed', () => {
   expect(logWord(headOf('log.example/log/1'))).toMatch(/^UNWITNESSED: /);
 });
 
-test('the names of other signers are shown, and they are not called witnesses before a check', () => {
+test('other signers are shown by name, but are not called witnesses before a check', () => {
   const word = logWord(headOf('log.example/log/1', 'one.example', 'two.example', 'one.example'));
   expect(word).toBe('lines of one.example, two.example, which nobody checked here');
 });

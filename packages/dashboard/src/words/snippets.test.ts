@@ -7,7 +7,7 @@ function textOf(name: string): string {
   return SNIPPETS.find((snippet) => snippet.name === name)?.textOf(submission, 'https://box.example') ?? '';
 }
 
-test('the snippet in Python runs the submission with the client library, which waits for the result', () => {
+test('the Python snippet runs the submission with the client library and waits for the result', () => {
   expect(textOf('Python').split('\n')).toEqual([
     'import json',
     'import os',
@@ -22,7 +22,7 @@ test('the snippet in Python runs the submission with the client library, which w
   ]);
 });
 
-test('the snippet for curl explains an answer without a result, and prints errors', () => {
+test('the curl snippet explains an answer that has no result yet, and prints errors', () => {
   const text = textOf('curl');
   expect(text).toContain('# https://box.example/v1/jobs/JOB_ID/result?wait_seconds=30\n');
   expect(text).toContain("curl -sS 'https://box.example/v1/jobs?wait_seconds=30' \\\n");

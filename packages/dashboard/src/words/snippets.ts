@@ -35,7 +35,7 @@ function typescript(submission: JobSubmission, baseUrl: string): string {
   ].join('\n');
 }
 
-/** The submission for Python, as JSON in a string: Python's own words for true, false and null differ. */
+/** The submission for Python, as JSON in a string, because Python itself has other words for true, false and null. */
 function python(submission: JobSubmission, baseUrl: string): string {
   return [
     'import json',

@@ -1,9 +1,9 @@
-/** The shown part of a history: its chain, ring by ring. A long chain is cut to its ends and its break. */
+/** The part of a history that is shown: its chain, ring by ring. Of a long chain, only the ends and the break are shown. */
 import type { JobEvent } from '@vouchbox/protocol';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import type { Examination } from '@vouchbox/verifier';
 
-/** A ring: one event, or a run of events of one kind. */
+/** A ring: one event, or several events of the same kind in a row. */
 export interface Ring {
   readonly kind: string;
   readonly first: number;
@@ -11,10 +11,10 @@ export interface Ring {
   readonly state: 'follows' | 'broken' | 'unknown';
 }
 
-/** A ring, or the number of events that are left out between two rings. */
+/** A ring, or the number of events left out between two rings. */
 export type ShownRing = Ring | { readonly left: number };
 
-/** One event as text, each cell cut to a width. */
+/** One event as text. Each cell is cut to a fixed width. */
 export interface EventRow {
   readonly cells: readonly string[];
   readonly isBroken: boolean;
@@ -31,7 +31,7 @@ export interface ChainFindings {
   readonly firstRow: number;
 }
 
-/** The most rings that are drawn. Of a longer chain, only the ends and the rings around a break are drawn. */
+/** The most rings of a chain that is drawn whole. Of a longer chain, only the ends and the rings around a break are drawn. */
 const ringsMax = 48;
 const ringsAtTheEnds = 12;
 
@@ -50,7 +50,7 @@ export function chainFindings({ events, brokenAt, record }: Examination): ChainF
   };
 }
 
-/** The rings of a history: events of one kind in a row are one ring, and a broken event is a ring of its own. */
+/** A history's rings. Events of the same kind in a row make one ring, but a broken event is a separate ring. */
 function ringsOf(events: readonly JobEvent[], brokenAt: number | null): Ring[] {
   const rings: Ring[] = [];
   for (const [index, { kind }] of events.entries()) {

@@ -1,7 +1,7 @@
 /**
  * The thread that reads archives and makes the checks, so that the page stays responsive while a long history is
- * checked. The thread loads the script of the page, and `main.ts` finds out whether it runs in the page or in the
- * thread.
+ * checked. The thread loads the same script as the page, and `main.ts` finds out whether it runs in the page or in
+ * the thread.
  */
 import { type ExaminationOptions, examineExport } from '@vouchbox/verifier';
 import { IntakeProblem } from '../intake/bounds.ts';
@@ -9,21 +9,21 @@ import { type DroppedFile, type Files, type Intake, intakeOf } from '../intake/e
 import { type Findings, findingsOf } from './findings.ts';
 import { graphFindings } from './graph-findings.ts';
 
-/** The requests of the page. Only the files of the latest `take` are examined. */
+/** The requests from the page. Only the files of the latest `take` are examined. */
 export type CheckRequest =
   | { readonly kind: 'take'; readonly dropped: readonly DroppedFile[] }
   /** Files that already have the names of an export. */
   | { readonly kind: 'files'; readonly files: Files }
   | { readonly kind: 'examine'; readonly options: ExaminationOptions };
 
-/** The answers: one to each request, in the order of the requests. */
+/** The answers: one for each request, in the same order. */
 export type CheckAnswer =
   | { readonly kind: 'files'; readonly files: Files }
   | { readonly kind: 'findings'; readonly findings: Findings }
-  /** `text` is for the person; null if only a bug can be the reason. */
+  /** `text` is for a person to read; null if only a bug can be the reason. */
   | { readonly kind: 'problem'; readonly text: string | null };
 
-/** Answers requests for as long as the thread lives. */
+/** Answers requests as long as the thread lives. */
 export function serveChecks(): void {
   let taken: Intake = { files: new Map(), graph: null };
   let done = Promise.resolve();

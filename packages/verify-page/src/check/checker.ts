@@ -1,4 +1,4 @@
-/** The page's side of the checking thread, which answers requests in the order in which they were made. */
+/** The page's side of the checking thread. The thread answers requests in the order in which they were made. */
 import type { ExaminationOptions } from '@vouchbox/verifier';
 import { IntakeProblem } from '../intake/bounds.ts';
 import type { DroppedFile, Files } from '../intake/export-files.ts';
@@ -40,7 +40,7 @@ export class Checker {
     return answer.files;
   }
 
-  /** Makes every check of the dropped files. */
+  /** Makes every check on the files that were taken. */
   async examine(options: ExaminationOptions): Promise<Findings> {
     const answer = await this.#ask({ kind: 'examine', options });
     if (answer.kind !== 'findings') throw problemOf(answer);
@@ -74,7 +74,7 @@ function problemOf(answer: CheckAnswer): Error {
   return text === null ? new Error('the check ended without an answer') : new IntakeProblem(text);
 }
 
-/** The type as `lib.dom` has it from TypeScript 6.1 on. */
+/** The same type as in `lib.dom` from TypeScript 6.1 on. */
 interface TrustedTypes {
   createPolicy(
     name: string,
@@ -83,15 +83,15 @@ interface TrustedTypes {
 }
 
 /**
- * Starts the script of the page as a thread, but not as a module: a page that was opened from a disk has an origin of its own,
- * which may load no module. The policy of the page allows only workers that the page makes, and only this function may give a
- * worker its address.
+ * Starts the page's script as a thread, but not as a module: a page that was opened from a disk has its own origin and may load
+ * no module. The page's policy allows only workers that the page itself makes, and only this function may give a worker its
+ * address.
  */
 function startWorker(): Worker {
   const script = new Blob(['"use strict";', document.scripts[0]?.text ?? ''], { type: 'text/javascript' });
   const url = URL.createObjectURL(script);
   const worker = new Worker(trust(url));
-  // Once the thread answers or fails to start, the address of its script is not needed any more.
+  // Once the thread answers or fails to start, the address of its script is no longer needed.
   for (const event of ['message', 'error'])
     worker.addEventListener(event, () => URL.revokeObjectURL(url), { once: true });
   return worker;

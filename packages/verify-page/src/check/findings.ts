@@ -1,9 +1,9 @@
-/** The page's view of an examination: no more than is drawn, because all of it goes from one thread to another. */
+/** What the page gets of an examination: only what is drawn, because all of it is sent from one thread to another. */
 import { callsIn, callText, type Examination, type ExaminationVerdict } from '@vouchbox/verifier';
 import { type ChainFindings, chainFindings } from './chain-findings.ts';
 import type { GraphFindings } from './graph-findings.ts';
 
-/** The most calls of tools that are shown. */
+/** The most tool calls that are shown. */
 const callsMax = 200;
 
 /** `incomplete`: the job is good, but a job that it depends on is missing or unbound. */
@@ -11,12 +11,12 @@ export type PageVerdict = ExaminationVerdict | 'incomplete';
 
 export interface Findings extends Omit<Examination, 'events' | 'brokenAt' | 'result' | 'verdict'> {
   readonly verdict: PageVerdict;
-  /** The findings on a graph; null for an export of one job. */
+  /** The findings about the graph; null for an export of one job. */
   readonly graph: GraphFindings | null;
   readonly chain: ChainFindings;
   /** The program's output according to the result; null if no result can be read. */
   readonly output: { readonly stdout: string; readonly stderr: string } | null;
-  /** The calls of tools, a line each, and how many more there are. */
+  /** The tool calls, one line each, and how many more there are. */
   readonly calls: { readonly lines: readonly string[]; readonly more: number };
 }
 
@@ -35,7 +35,7 @@ export function findingsOf(examination: Examination, graph: GraphFindings | null
   };
 }
 
-/** The verdict on the job and on its graph together: an unchecked signer outweighs a missing job. */
+/** The common verdict on the job and its graph. An unchecked signer outweighs a missing job. */
 function verdictWith(graph: GraphFindings | null, verdict: ExaminationVerdict): PageVerdict {
   if (graph?.state === 'refused') return 'refused';
   return graph?.state === 'incomplete' && verdict === 'good' ? 'incomplete' : verdict;

@@ -1,4 +1,4 @@
-/** The page's view of a graph: the drawing, and what is wrong or missing. */
+/** What the page shows of a graph: the drawing, and what is wrong or missing. */
 import { EXPORT_FILES, readGraphFile } from '@vouchbox/evidence';
 import { type Check, drawGraph, EXIT, type ExaminationOptions, verifyGraph } from '@vouchbox/verifier';
 import type { Files, GivenGraph } from '../intake/export-files.ts';
@@ -12,7 +12,7 @@ export interface GraphFindings {
   readonly bad: readonly Check[];
 }
 
-/** The view of a graph; null without a graph, or if the browser checks no signatures. Enclosed keys count if none is pinned. */
+/** The findings; null without a graph, or if the browser cannot check signatures. Enclosed keys count if no key is pinned. */
 export async function graphFindings(
   graph: GivenGraph | null,
   { publicKeys, canVerify, tenant, job }: ExaminationOptions,

@@ -1,16 +1,16 @@
-/** How much input the page takes. Larger input is refused, so that no file can make the page hang. */
+/** How much input the page accepts. Larger input is refused, so that no file can make the page hang. */
 import { sizeText } from '@vouchbox/protocol/vocabulary';
 
-/** The most bytes of all input together, unpacked: more than an export with the longest history and outputs has. */
+/** The most bytes of all input together, after unpacking. Even an export with the longest history and outputs has fewer. */
 export const totalBytesMax = 256 * 1024 * 1024;
 
-/** The most entries of an archive or a directory; an export has a few dozen. */
+/** The most entries in an archive or a directory. An export has a few dozen. */
 export const entriesMax = 2000;
 
 /** Why the input cannot be read, in words for the person who gave it. */
 export class IntakeProblem extends Error {}
 
-/** Unpacks a stream, and stops at the bound, because a small file can unpack to a huge one. */
+/** Unpacks a stream, and stops at the bound, because a small file can be unpacked to a huge one. */
 export async function inflate(
   packed: Uint8Array<ArrayBuffer>,
   format: CompressionFormat,

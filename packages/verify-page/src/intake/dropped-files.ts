@@ -1,8 +1,8 @@
-/** Every file that was dropped or chosen; files in directories have their paths. File and Directory Entries API. */
+/** Finds every file that was dropped or chosen. Files in directories get their paths. File and Directory Entries API. */
 import { entriesMax, IntakeProblem } from './bounds.ts';
 import type { DroppedFile } from './export-files.ts';
 
-/** The files of a drop. The call must be made while the drop is handled: the entries are gone afterwards. */
+/** The dropped files. Call this while the drop is being handled, because the entries are gone afterwards. */
 export async function droppedFiles(transfer: DataTransfer): Promise<readonly DroppedFile[]> {
   const items = Array.from(transfer.items).filter(({ kind }) => kind === 'file');
   const waiting = items.map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
@@ -17,12 +17,12 @@ export async function droppedFiles(transfer: DataTransfer): Promise<readonly Dro
   return files;
 }
 
-/** The files of an input; a chosen directory gives them paths. */
+/** The chosen files. If a directory was chosen, they have paths. */
 export function chosenFiles(list: FileList): readonly DroppedFile[] {
   return Array.from(list, (file) => ({ path: file.webkitRelativePath || file.name, file }));
 }
 
-/** All entries of a directory. A reader gives some entries at a time, and an empty list at the end. */
+/** All entries in a directory. A reader gives a few entries at a time, and an empty list at the end. */
 async function entriesOf(directory: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
   const reader = directory.createReader();
   const all: FileSystemEntry[] = [];

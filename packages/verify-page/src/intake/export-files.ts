@@ -1,6 +1,6 @@
 /**
- * Makes an export of the dropped files: a directory, its archive, or an envelope with its result. Names are only keys of a
- * map here; nothing is written anywhere.
+ * Makes an export from the dropped files: a directory, its archive, or an envelope with its result. Names are only keys in a
+ * map here. Nothing is written anywhere.
  */
 import {
   EXPORT_FILES,
@@ -24,7 +24,7 @@ export interface DroppedFile {
   readonly file: File;
 }
 
-/** A job with all jobs that it depends on. */
+/** A job together with all jobs that it depends on. */
 export interface GivenGraph {
   /** The bytes of `graph.json`. */
   readonly list: Uint8Array<ArrayBuffer>;
@@ -33,7 +33,7 @@ export interface GivenGraph {
 }
 
 export interface Intake {
-  /** The files of the export, or of the job that a graph is about. */
+  /** The files of the exported job or, in a graph, of the job that the graph is about. */
   readonly files: Files;
   /** The graph; null for the export of one job. */
   readonly graph: GivenGraph | null;
@@ -44,14 +44,14 @@ export async function intakeOf(dropped: readonly DroppedFile[]): Promise<Intake>
   const [list, next] = byDepth(files, GRAPH_FILE);
   const manifests = byDepth(files, EXPORT_MANIFEST);
   const [manifest] = manifests;
-  // A `graph.json` below a manifest is a file of the program. As a graph, it could show another job than that program's.
+  // A `graph.json` below a manifest comes from the program. If it counted as a graph, it could show another job.
   const isGraph = list !== undefined && (manifest === undefined || depthOf(list) < depthOf(manifest));
   if (!isGraph) return { files: exportIn(files, manifests), graph: null };
   if (next !== undefined && depthOf(next) === depthOf(list)) throw new IntakeProblem('These are two graphs. Drop one.');
   return graphIn(files, list);
 }
 
-/** The files of this name, those nearest to the root first. */
+/** The files with this name, those nearest to the root first. */
 function byDepth(files: Files, name: string): string[] {
   const found = [...files.keys()].filter((path) => path === name || path.endsWith(`/${name}`));
   return found.sort((one, other) => depthOf(one) - depthOf(other));
@@ -77,7 +77,7 @@ function graphIn(files: Files, path: string): Intake {
   return { files: own, graph: { list, jobs } };
 }
 
-/** The files below the directory of the manifest; without a manifest, an envelope and a result, named as in an export. */
+/** The files below the manifest's directory. Without a manifest: an envelope and a result, renamed as in an export. */
 function exportIn(files: Files, [manifest, next]: readonly string[]): Files {
   if (manifest !== undefined && next !== undefined && depthOf(manifest) === depthOf(next))
     throw new IntakeProblem('These are the exports of several jobs. Drop one, or a graph with its graph.json.');
@@ -109,7 +109,7 @@ async function bytesOf(file: File): Promise<Uint8Array<ArrayBuffer>> {
   }
 }
 
-/** The files in an archive; null if the file is no archive. */
+/** The files in an archive; null if the bytes are no archive. */
 async function unpacked(bytes: Uint8Array<ArrayBuffer>): Promise<Map<string, Uint8Array<ArrayBuffer>> | null> {
   const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
   const plain = isGzip ? await inflate(bytes, 'gzip', totalBytesMax) : bytes;
@@ -127,7 +127,7 @@ function below(files: Files, root: string): Files {
   );
 }
 
-/** Refuses a file that is larger than any file of an export: it would keep the page busy for minutes. */
+/** Refuses a file that is larger than any file in an export, because it would keep the page busy for minutes. */
 function bounded(files: Files): Files {
   for (const [path, bytes] of files) {
     const bytesMax = exportedFileBytesMax(path);
@@ -140,7 +140,7 @@ function bounded(files: Files): Files {
   return files;
 }
 
-/** An envelope and a result, recognised by their content, since people save them under any name. */
+/** An envelope and a result, recognised by their content, since people may save them under any name. */
 function namedByContent(files: Files): Files {
   const known = new Map<string, Uint8Array<ArrayBuffer>>();
   for (const bytes of files.values()) {

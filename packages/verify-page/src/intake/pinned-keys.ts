@@ -1,26 +1,26 @@
-/** Keys in the forms that people have: PEM, a JWK, or the id of a key; and keys of a log. docs/VERIFYING.md, RFC 8037. */
+/** Reads keys in the forms that people have: PEM, a JWK, a key id, and a log's keys. docs/VERIFYING.md, RFC 8037. */
 import { isJsonObject, type LogKeys, parseNoteKey, parsePublicKey, parseStrictJson } from '@vouchbox/evidence';
 
 export interface PinnedKeys {
   /** PEM texts of the keys. */
   readonly pems: readonly string[];
-  /** The keys of the log and of its witnesses; null if the log's key is not among them. */
+  /** The keys of the log and its witnesses; null if the log's own key is missing. */
   readonly log: LogKeys | null;
-  /** Why a part of the text is not a key; null if all of it is. */
+  /** Why a part of the text is not a key; null if all parts are keys. */
   readonly problem: string | null;
-  /** Whether the problem is that the export has another key than the given one. */
+  /** Whether the problem is that the export's key differs from the given one. */
   readonly isMismatch: boolean;
 }
 
 const PEM_BLOCK = /-----BEGIN [^-]+-----[\s\S]*?-----END [^-]+-----/g;
-/** A line as Go's tools write the key of a log or of a witness. */
+/** A line with the key of a log or a witness, in the form that Go's tools write. */
 const NOTE_KEY = /^\s*[^\s+]+\+[0-9a-f]{8}\+\S+\s*$/gm;
-/** The id of a key. People also copy only its digits. */
+/** A key id. People may copy only its digits. */
 const KEY_ID = /(?<!\w)(?:sha256:)?([0-9a-fA-F]{64})\b/g;
 
 /**
- * Every key in a text, in one form. A key id pins the key in the export if the key has that id, which is its digest.
- * @param enclosed the key in the export as PEM; null if it has none
+ * Every key in a text, in the same form. A key id is a key's digest: it pins the export's key if that key has the same id.
+ * @param enclosed the export's key as PEM; null if the export has none
  */
 export function pinnedKeysIn(text: string, enclosed: string | null): PinnedKeys {
   const parsed = (text.match(NOTE_KEY) ?? []).map(parseNoteKey);
@@ -64,7 +64,7 @@ function fromJwk(text: string): PinnedKeys {
   if (kty !== 'OKP' || crv !== 'Ed25519' || typeof x !== 'string' || !/^[\w-]{43}$/.test(x)) {
     return refused('This JWK is not an Ed25519 public key.');
   }
-  // The prefix of SubjectPublicKeyInfo has 12 bytes, so that the base64 of the key can follow that of the prefix.
+  // The prefix of SubjectPublicKeyInfo has 12 bytes, so the base64 of the key can follow the base64 of the prefix.
   const base64 = `MCowBQYDK2VwAyEA${x.replaceAll('-', '+').replaceAll('_', '/')}=`;
   return fromPems([`-----BEGIN PUBLIC KEY-----\n${base64}\n-----END PUBLIC KEY-----`]);
 }

@@ -1,4 +1,4 @@
-/** Reads tar archives: ustar, and the long names of GNU and of pax. POSIX.1-2017, pax, ustar Interchange Format. */
+/** Reads tar archives: ustar, and the long names of GNU and pax. POSIX.1-2017, pax, ustar Interchange Format. */
 import { entriesMax, IntakeProblem } from './bounds.ts';
 
 const BLOCK = 512;
@@ -8,7 +8,7 @@ export function isTar(bytes: Uint8Array): boolean {
   return bytes.length >= BLOCK && text.decode(bytes.subarray(257, 262)) === 'ustar';
 }
 
-/** The files of the archive by their paths. Links and other special files are refused: no export has any. */
+/** The archive's files, keyed by path. Links and other special files are refused, because no export has any. */
 export function readTar(bytes: Uint8Array<ArrayBuffer>): Map<string, Uint8Array<ArrayBuffer>> {
   const files = new Map<string, Uint8Array<ArrayBuffer>>();
   let longPath: string | null = null;
@@ -55,7 +55,7 @@ function shortPath(head: Uint8Array): string {
   return prefix === '' ? name : `${prefix}/${name}`;
 }
 
-/** The path among pax records, each of which is `LENGTH KEY=VALUE` and a line feed. */
+/** The path in pax records. Each record is `LENGTH KEY=VALUE` and a line feed. */
 function paxPath(content: Uint8Array): string | null {
   return /^\d+ path=(.*)$/m.exec(text.decode(content))?.[1] ?? null;
 }

@@ -1,4 +1,4 @@
-/** Reads zip archives: stored and deflated entries, as every common tool writes them. APPNOTE.TXT 6.3.10 § 4.3. */
+/** Reads zip archives with stored and deflated entries, such as every common tool writes. APPNOTE.TXT 6.3.10 § 4.3. */
 import { entriesMax, IntakeProblem, inflate, totalBytesMax } from './bounds.ts';
 
 const END = 0x06054b50;
@@ -21,7 +21,7 @@ export function isZip(bytes: Uint8Array): boolean {
   return bytes.length >= 4 && [LOCAL, END].includes(viewOf(bytes).getUint32(0, true));
 }
 
-/** The files of the archive by their paths. */
+/** The archive's files, keyed by path. */
 export async function readZip(bytes: Uint8Array<ArrayBuffer>): Promise<Map<string, Uint8Array<ArrayBuffer>>> {
   const files = new Map<string, Uint8Array<ArrayBuffer>>();
   let left = totalBytesMax;
@@ -35,7 +35,7 @@ export async function readZip(bytes: Uint8Array<ArrayBuffer>): Promise<Map<strin
   return files;
 }
 
-/** An entry of the central directory. */
+/** The entries in the central directory. */
 function entriesOf(bytes: Uint8Array): Entry[] {
   const view = viewOf(bytes);
   const end = endOf(view);
@@ -58,7 +58,7 @@ function entriesOf(bytes: Uint8Array): Entry[] {
   return entries;
 }
 
-/** Where the record at the end begins. A comment may follow it. */
+/** Where the end record begins. A comment may follow this record. */
 function endOf(view: DataView): number {
   const last = view.byteLength - END_BYTES;
   for (let at = last; at >= Math.max(0, last - COMMENT_BYTES_MAX); at--) {

@@ -1,4 +1,4 @@
-/** Draws the history as a chain, in which each ring hangs on the previous one. A broken ring is shown apart. */
+/** Draws the history as a chain in which each ring hangs on the previous one. A broken ring is drawn apart. */
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { amountOf, countOf } from '@vouchbox/protocol/words';
 import type { ChainFindings, EventRow, Ring, ShownRing } from '../check/chain-findings.ts';
@@ -36,7 +36,7 @@ function ringItem(ring: ShownRing): HTMLElement {
   );
 }
 
-/** A ring: an oval that reaches into its neighbours; a broken ring is open on both sides. */
+/** A ring: an oval that reaches into its neighbours. A broken ring is open on both sides. */
 function picture(state: Ring['state']): SVGElement {
   const d =
     state === 'broken'

@@ -1,4 +1,4 @@
-/** Every check as a line: whether it passed, what it means, and what was found. */
+/** Shows each check as a line: whether it passed, what it means, and what was found. */
 import { printable } from '@vouchbox/protocol/vocabulary';
 import type { ExaminedCheck } from '@vouchbox/verifier';
 import type { Findings } from '../check/findings.ts';

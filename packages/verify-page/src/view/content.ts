@@ -1,4 +1,4 @@
-/** The program, what it printed and what it wrote. All of it is text or a download here, and none of it ever runs. */
+/** The program, what it printed and what it wrote. All of this is shown as text or offered as a download, and never runs. */
 import { printable, printableText } from '@vouchbox/protocol/vocabulary';
 import { pictureTypeOf, sizeOf } from '@vouchbox/protocol/words';
 import type { ExaminedCheck } from '@vouchbox/verifier';
@@ -6,9 +6,9 @@ import type { Findings } from '../check/findings.ts';
 import type { Files } from '../intake/export-files.ts';
 import { element, type Mark, mark, section } from './element.ts';
 
-/** The most characters of a text that are shown; the download has the whole text. */
+/** The most characters of a text that are shown. The download has the whole text. */
 const shownCharactersMax = 60_000;
-/** The most bytes that a text of so many characters can have. */
+/** The most bytes that a text with so many characters can have. */
 const shownBytesMax = 4 * shownCharactersMax;
 
 export function outputView(output: Findings['output']): HTMLElement | null {
@@ -16,7 +16,7 @@ export function outputView(output: Findings['output']): HTMLElement | null {
   return section('output', 'What it printed', stream('stdout', output.stdout), stream('stderr', output.stderr));
 }
 
-/** The program's calls of tools and their answers; null if it called none. */
+/** The program's tool calls and the answers; null if the program called no tools. */
 export function callsView({ lines, more }: Findings['calls']): HTMLElement | null {
   if (lines.length === 0) return null;
   const rest = more > 0 ? `\n… and ${more} more` : '';
@@ -43,7 +43,7 @@ export function stream(name: string, content: string): HTMLElement | null {
   );
 }
 
-/** A block of text, in which characters that hide or move text are escaped. */
+/** A block of text. Characters that hide or move text are escaped in it. */
 function block(name: string, content: string): HTMLElement {
   const isCut = content.length > shownCharactersMax;
   const shown = printableText(content.slice(0, shownCharactersMax).toWellFormed());
@@ -93,12 +93,12 @@ export function fileNameOf(path: string): string {
   return printable(path.split('/').at(-1) ?? path, 100);
 }
 
-/** The beginning of a text, once somebody opens it; null if the bytes are no text. */
+/** A part that shows the beginning of a text once somebody opens it; null if the bytes are no text. */
 function textOf(path: string, bytes: Uint8Array): HTMLElement | null {
   const beginning = bytes.subarray(0, shownBytesMax);
   if (bytes.length === 0 || beginning.includes(0)) return null;
   try {
-    // If the bound cuts a character in two, the text still counts as valid.
+    // A text stays valid even if the bound cuts a character in two.
     const text = new TextDecoder('utf-8', { fatal: true }).decode(beginning, { stream: bytes.length > shownBytesMax });
     const view = element('details', {}, element('summary', {}, `Show ${fileNameOf(path)}`));
     view.addEventListener('toggle', () => view.append(block(printable(path), text)), { once: true });
@@ -108,14 +108,14 @@ function textOf(path: string, bytes: Uint8Array): HTMLElement | null {
   }
 }
 
-/** The mark of a file, which is good if every check about the file passed. */
+/** A file's mark. It is good if every check about the file passed. */
 function stateOf(path: string, { files, program }: Findings): Mark {
   const about = [...files, ...program].filter(({ name }: ExaminedCheck) => name === path);
   if (about.some(({ state }) => state === 'failed')) return 'failed';
   return about.length === 0 ? 'not_tried' : 'passed';
 }
 
-/** A button that downloads bytes: only a click hands them to the browser, and never as a type that it would open. */
+/** A button that downloads bytes. Only a click gives them to the browser, and never with a type that the browser would open. */
 export function download(name: string, bytesOf: () => BlobPart): HTMLElement {
   const button = element('button', { type: 'button', class: 'quiet', 'aria-label': `Download ${name}` }, 'Download');
   button.addEventListener('click', () => save(name, bytesOf()));

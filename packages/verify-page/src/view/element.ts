@@ -1,6 +1,6 @@
 /**
- * Makes elements of text and other elements. Nothing here takes markup: what a program wrote stays text, and the policy of the
- * page refuses any sink that would parse text as markup.
+ * Makes elements from text and other elements. Nothing here takes markup: what a program wrote stays text, and the page's policy
+ * refuses any sink that would parse text as markup.
  */
 type Child = Node | string | null;
 type Attributes = Readonly<Record<string, string>>;
@@ -14,7 +14,7 @@ export function element<Name extends keyof HTMLElementTagNameMap>(
   return filled(document.createElement(name), attributes, children);
 }
 
-/** Makes an element of a picture. */
+/** Makes an element for a picture. */
 export function drawing<Name extends keyof SVGElementTagNameMap>(
   name: Name,
   attributes: Attributes,
@@ -29,14 +29,14 @@ function filled<Made extends Element>(made: Made, attributes: Attributes, childr
   return made;
 }
 
-/** An element of the page's own HTML. */
+/** An element in the page's own HTML. */
 export function byId<Made extends HTMLElement>(id: string): Made {
   const found = document.getElementById(id);
   if (found === null) throw new Error(`the page has no element ${id}`);
   return found as Made;
 }
 
-/** A part of the report under a heading. `id` names it for the outline. */
+/** A part of the report, under a heading. `id` names the part in the outline. */
 export function section(id: string, title: string, ...children: readonly Child[]): HTMLElement {
   const heading = element('h2', { id: `${id}-title` }, title);
   return element('section', { id, 'aria-labelledby': `${id}-title` }, heading, ...children);
@@ -49,7 +49,7 @@ const MARKS = {
 } as const;
 export type Mark = keyof typeof MARKS;
 
-/** A tick, a cross or a dash, with its word for people who do not see it. */
+/** A tick, a cross or a dash, with a word for people who cannot see it. */
 export function mark(state: Mark): SVGElement {
   const { path, label } = MARKS[state];
   return drawing(

@@ -1,4 +1,4 @@
-/** Tells the receiver of this file how to check that the page in it is genuine, and how to check the export without the page. */
+/** Tells whoever received this file how to check that its page is genuine, and how to check the export without the page. */
 import { printable } from '@vouchbox/protocol/vocabulary';
 import type { Enclosed } from '../intake/enclosed.ts';
 import { download } from './content.ts';
@@ -32,7 +32,7 @@ export function enclosedView({ file, pageBytes, pageDigest }: Enclosed): HTMLEle
   );
 }
 
-/** Says that the result in the page's file is damaged: otherwise the page would look like one that came without a result. */
+/** Says that the result in the page's file is damaged. Otherwise, the page would look as if it came without a result. */
 export function damagedView(problem: string): HTMLElement {
   return section(
     'damaged',

@@ -1,4 +1,4 @@
-/** The limits on the program, as observed: the receipt's posture in a person's words. docs/VERIFYING.md. */
+/** What held the program, as observed: the receipt's posture in words for people. docs/VERIFYING.md. */
 import { isJsonObject, type StoredReceipt } from '@vouchbox/evidence';
 import { LIMIT_NAMES } from '@vouchbox/protocol/vocabulary';
 import { LIMIT_WORDS, type PostureTone, type PostureWords, postureWords } from '@vouchbox/protocol/words';
@@ -6,7 +6,7 @@ import { element, type Mark, mark, section } from './element.ts';
 
 const MARKS: Readonly<Record<PostureTone, Mark>> = { good: 'passed', bad: 'failed', quiet: 'not_tried' };
 
-/** The observed protections. If `isRefused`, nobody can say whether they are true, so no mark may look like good news. */
+/** The observed protections. If `isRefused`, nobody knows whether the observations are true, so no mark may look good. */
 export function postureView(receipt: StoredReceipt | null, isRefused: boolean): HTMLElement | null {
   if (receipt === null) return null;
   const shown = section(
@@ -41,7 +41,7 @@ function item({ title, sentence, tone }: PostureWords): HTMLElement {
   );
 }
 
-/** The limit that was read back from the kernel, and whether it was in force. */
+/** The limits that were read back from the kernel, and whether each was in force. */
 function limitsOf({ effective_limits, limit_enforcement }: StoredReceipt): HTMLElement | null {
   if (!isJsonObject(effective_limits) || !isJsonObject(limit_enforcement)) return null;
   const rows = LIMIT_NAMES.map((name) => {

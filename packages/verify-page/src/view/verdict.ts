@@ -1,4 +1,4 @@
-/** The verdict, before everything else: what is proved, what is wrong, and who signed it. */
+/** The verdict, which comes before everything else: what is proved, what is wrong, and who signed. */
 
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { endWords, momentOf } from '@vouchbox/protocol/words';
@@ -12,7 +12,7 @@ interface VerdictWords {
   readonly text: string;
 }
 
-/** `no-key`: the given text is not a key, which says nothing about the result. `unsigned`: there is no attestation. */
+/** `no-key`: the given text is not a key; this says nothing about the result. `unsigned`: there is no attestation. */
 export type ShownVerdict = PageVerdict | 'no-key' | 'unsigned';
 
 const WORDS: Readonly<Record<ShownVerdict, VerdictWords>> = {
@@ -46,7 +46,7 @@ const WORDS: Readonly<Record<ShownVerdict, VerdictWords>> = {
   },
 };
 
-/** The verdict to show. A text that is not a key does not show who signed. A contradictory result is always refused. */
+/** The verdict to show. If the text is not a key, nobody knows who signed. A contradictory result is always refused. */
 export function shownVerdict(
   { verdict }: Findings,
   { problem, isMismatch }: PinnedKeys,
@@ -71,7 +71,7 @@ export function verdictView(findings: Findings, verdict: ShownVerdict, keyProble
   );
 }
 
-/** How many faults are named here; the list of checks has the rest. */
+/** How many faults are named here. The list of checks has the rest. */
 const culpritsMax = 6;
 
 function culprits(findings: Findings): HTMLElement | null {
@@ -117,7 +117,7 @@ function failures({
   return [...all.filter(([, { state }]) => state === 'failed'), ...ofGraph];
 }
 
-/** The file that a check is about, if it differs from the file of its group. */
+/** The file that a check is about, if that differs from the file of the check's group. */
 const FILES: Readonly<Record<string, string>> = {
   key: 'your key',
   subject_digest: 'result.json',
@@ -135,7 +135,7 @@ const ADDED: Readonly<Record<string, string>> = {
   labels: 'Labels',
 };
 
-/** How many added members are shown, since the maker of the files may have added any number. */
+/** How many added members are shown. Whoever made the files may have added any number. */
 const addedMax = 16;
 
 function addedRows(added: Findings['added']): [string, string][] {
@@ -147,7 +147,7 @@ function addedRows(added: Findings['added']): [string, string][] {
   return more > 0 ? [...rows.slice(0, addedMax), ['also', `${more} more`]] : rows;
 }
 
-/** The signer, the job, its time and its end. Only signed facts are stated as such. */
+/** The signer, the job, its time and its end. Only signed facts are called signed. */
 function summary({ receipt, isSigned, key_id, log, added }: Findings): HTMLElement | null {
   if (receipt === null) return null;
   const { job_id, tenant, status, finished_at } = receipt;
@@ -178,7 +178,7 @@ function summary({ receipt, isSigned, key_id, log, added }: Findings): HTMLEleme
   );
 }
 
-/** The verdict in the title of the page. */
+/** The verdict for the page's title. */
 export function verdictTitle(verdict: ShownVerdict): string {
   return WORDS[verdict].title;
 }

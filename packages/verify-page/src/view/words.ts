@@ -1,6 +1,6 @@
-/** The meaning of each check, in a person's words. The names are those of the verifier. */
+/** What each check means, in words for people. The names are the verifier's. */
 
-/** The words of each check, by its name. A check of a file has the file's path as its name, and no words. */
+/** The words for each check, keyed by its name. A check about a file is named by the file's path and has no words here. */
 export type ChecksWords = Readonly<Record<string, CheckWords>>;
 
 interface CheckWords {

@@ -1,6 +1,6 @@
 /**
- * A shell command that serves MCP over stdio. Every process that the command started ends with it, because a process that
- * continued would hold our pipes open. The library's own transport ends only one process.
+ * A shell command that serves MCP over stdio. Every process that the command started ends with the command: a process that
+ * went on would hold our pipes open. The library's own transport ends only one process.
  */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ export class CommandTransport implements Transport {
   onerror?: NonNullable<Transport['onerror']>;
   onclose?: NonNullable<Transport['onclose']>;
   readonly #command: string;
-  /** Throws for a message that is too large. */
+  /** Throws if a message is too large. */
   readonly #buffer = new ReadBuffer();
   readonly #exited = Promise.withResolvers<'exited'>();
   #child: ChildProcessWithoutNullStreams | null = null;
@@ -39,7 +39,7 @@ export class CommandTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#child === null) throw new Error('the command has ended');
-    // A write is not waited for: few calls are open at once, and if the command has ended, its end is reported elsewhere.
+    // Nobody waits for the write: few calls are open at once, and if the command has ended, that is reported elsewhere.
     this.#child.stdin.write(`${JSON.stringify(message)}\n`);
   }
 
@@ -52,7 +52,7 @@ export class CommandTransport implements Transport {
       const waited = await Promise.race([this.#exited.promise, sleep(endMilliseconds, 'late', { ref: false })]);
       if (waited === 'late') endCommand(child, signal);
     }
-    // A process that `endCommand` did not find may still hold the pipes.
+    // A process that `endCommand` did not find may still hold the pipes open.
     child.stdout.destroy();
     child.stderr.destroy();
   }
@@ -68,7 +68,7 @@ export class CommandTransport implements Transport {
     while (this.#readOne());
   }
 
-  /** Reads one message; false once no whole message is left. A line that is not a message is reported and skipped. */
+  /** Reads one message. Returns false if no whole message is left. Reports and skips a line that is not a message. */
   #readOne(): boolean {
     try {
       const message = this.#buffer.readMessage();

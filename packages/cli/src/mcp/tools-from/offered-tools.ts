@@ -1,4 +1,4 @@
-/** The tools of other MCP servers that programs may call: those that the user allowed, by names that programs can use. */
+/** Tools from other MCP servers that programs may call: those that the user allowed, under names that programs can use. */
 import type { Tool } from '@modelcontextprotocol/client';
 import type { RunTools } from '@vouchbox/client';
 import { canonicalJson } from '@vouchbox/evidence';
@@ -11,9 +11,9 @@ import { takenSchema } from './taken-schema.ts';
 import { ToolServer, type ToolServerOptions } from './tool-server.ts';
 
 export interface ToolsFromOptions {
-  /** Commands of a shell that serve MCP over stdio, and addresses that serve it over HTTP. */
+  /** Shell commands that serve MCP over stdio, and addresses where MCP is served over HTTP. */
   readonly toolsFrom: readonly string[];
-  /** Names of tools that programs may call, or `*` for all. */
+  /** Names of the tools that programs may call, or `*` for all tools. */
   readonly allowTool: readonly string[];
 }
 
@@ -34,7 +34,7 @@ interface Found {
 const ALL = '*';
 
 /**
- * Lists the tools of the servers once. If a server changes a tool later, the list stays the same.
+ * Lists the servers' tools once. If a server changes a tool later, the list stays the same.
  * @throws UsageError if no tool is allowed, or an allowed tool does not exist
  */
 export async function openOfferedTools(
@@ -55,7 +55,7 @@ export async function openOfferedTools(
   };
 }
 
-/** @throws UsageError if tools are allowed, but no server of tools is named */
+/** @throws UsageError if tools are allowed but no tool server is named */
 export function checkAllowed({ toolsFrom, allowTool }: ToolsFromOptions): void {
   if (allowTool.length > 0 && toolsFrom.length === 0) throw new UsageError('--allow-tool is for tools of --tools-from');
 }
@@ -68,7 +68,7 @@ async function toolsOf(server: ToolServer, signal: AbortSignal): Promise<readonl
   }
 }
 
-/** The name of a tool for programs: letters, digits, `_` and `-`, with a letter or a digit first. */
+/** The name that programs use for a tool: letters, digits, `_` and `-`, with a letter or a digit first. */
 function nameOf({ name }: Tool): string {
   return name
     .replace(/^[^A-Za-z0-9]+/, '')
@@ -101,7 +101,7 @@ function check(found: readonly Found[], offered: readonly Found[], names: readon
     throw new UsageError(`${offered.length} tools are allowed, and a job has at most ${toolsMax}: ${list}`);
 }
 
-/** The schemas of arguments come first. A schema of results is left out if there is no room for it. */
+/** Schemas for arguments come first. A schema for results is left out if there is no room for it. */
 function definitionsOf(offered: readonly Found[]): RunTools {
   let bytesLeft = toolSchemaBytesMax;
   const fitting = (schema: unknown) => {
@@ -129,7 +129,7 @@ function definitionsOf(offered: readonly Found[]): RunTools {
   return Object.fromEntries(tools) as RunTools;
 }
 
-/** The most characters of the text about all tools, which is in a model's context at each turn. */
+/** The most characters of the text about all tools. A model has this text in its context at each turn. */
 const toldCharsMax = 16 * 1024;
 
 const HOW = `Programs may call tools. Nothing has to be imported: tools.NAME(argument=value) in Python (in a coroutine with

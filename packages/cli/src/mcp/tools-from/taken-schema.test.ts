@@ -35,7 +35,7 @@ test.each<[string, unknown]>([
   expect(takenSchema(schema)).toBeUndefined();
 });
 
-test('a schema that nests deeper than a service accepts is shortened to the accepted depth', () => {
+test('a schema that is nested too deeply for a service is shortened to the accepted depth', () => {
   expect(takenSchema({ ...(deep(40) as object), required: ['a'] })).toEqual({
     ...(deep(8, true) as object),
     required: ['a'],

@@ -1,4 +1,4 @@
-/** Schemas of other servers, reduced to the keywords that a service accepts. */
+/** Reduces schemas from other servers to the keywords that a service accepts. */
 import { canonicalJson } from '@vouchbox/evidence';
 import { schemaProblem, toolSchemaBytesMax } from '@vouchbox/protocol';
 
@@ -7,12 +7,12 @@ type Schema = Record<string, unknown>;
 const charsMax = 4 * toolSchemaBytesMax;
 const removalsMax = 256;
 
-/** If a schema has one of these keywords, none of its keywords may be removed: the rest could refuse what the schema accepts. */
+/** A schema with one of these keywords is not reduced: what remains could refuse values that the whole schema accepts. */
 const TIGHTENED = /"(?:not|if|oneOf|contains|patternProperties)":/;
 
 /**
- * The schema without the keywords that a service refuses. It accepts every value that the whole schema accepts; the server that
- * wrote the schema checks the rest. Undefined if there is no such schema.
+ * The schema without the keywords that a service refuses. The result accepts every value that the whole schema accepts, and the
+ * server that wrote the schema checks the rest. Undefined if there is no such schema.
  */
 export function takenSchema(schema: unknown): Schema | undefined {
   try {
@@ -25,16 +25,16 @@ export function takenSchema(schema: unknown): Schema | undefined {
       if (TIGHTENED.test(text) || !isRemoved(taken, wrong.pointer)) return undefined;
     }
   } catch {
-    // The schema nests too deeply for recursive code, or has text without a UTF-8 form.
+    // The schema is nested too deeply for recursive code, or has text without a UTF-8 form.
   }
   return undefined;
 }
 
-/** Keywords whose value means something else once a part of it is removed. */
+/** Keywords whose value would mean something else if a part of the value were removed. */
 const WHOLE = /\/(?:const|enum|default|examples)\//;
 const BY_NAME = /\/(?:properties|dependentSchemas|\$defs)\/[^/]*$/;
 
-/** Removes the member that a JSON pointer (RFC 6901) names; false if it names an element of a list, or the whole schema. */
+/** Removes the member that a JSON pointer (RFC 6901) names. False if the pointer names a list's element or the whole schema. */
 function isRemoved(schema: Schema, pointer: string): boolean {
   const names = pointer.split('/').map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
   const last = names.pop() as string;

@@ -1,4 +1,4 @@
-/** Another MCP server, whose tools programs may call. Its output may be hostile, and it may be silent, or exit at any time. */
+/** Another MCP server, whose tools programs may call. Its output may be hostile, and it may fall silent or exit at any time. */
 import {
   type CallToolResult,
   Client,
@@ -13,13 +13,13 @@ import { CommandTransport } from './command-transport.ts';
 
 export interface ToolServerOptions {
   readonly version: string;
-  /** How long each answer of the server may take, counted from its last report of progress. */
+  /** How long the server may take for each answer, counted from its last progress report. */
   readonly millisecondsMax: number;
 }
 
-/** A server of tools. It is connected at the first request to it, and again if its connection has ended. */
+/** A tool server. The first request connects to it; a later request connects again if the connection has ended. */
 export class ToolServer implements AsyncDisposable {
-  /** The command or the address by which the user named it. */
+  /** The command or the address by which the user named the server. */
   readonly source: string;
   readonly #options: ToolServerOptions;
   #client: Promise<Client> | null = null;
@@ -29,7 +29,7 @@ export class ToolServer implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** @throws Error that says why there are no tools */
+  /** @throws Error with the reason why there are no tools */
   async tools(signal: AbortSignal): Promise<readonly Tool[]> {
     const client = await this.#connected(signal);
     // If a server has no tools, the library would write that to stdout, which carries our own protocol.
@@ -38,8 +38,8 @@ export class ToolServer implements AsyncDisposable {
   }
 
   /**
-   * A tool's answer: its structured content, or else its text, or else its other content. @throws Error of the tool or of the
-   * server
+   * A tool's answer: its structured content, or else its text, or else its other content.
+   * @throws Error if the tool or the server fails
    */
   async call(name: string, given: unknown, signal: AbortSignal): Promise<unknown> {
     if (typeof given !== 'object' || given === null || Array.isArray(given))
@@ -114,7 +114,7 @@ async function boundedFetch(url: string | URL, init?: RequestInit): Promise<Resp
   return new Response(response.body.pipeThrough(bounded), { status, statusText, headers });
 }
 
-/** An answer that has no structured content: as text if all of it is text, else the content itself. */
+/** An answer without structured content: a text if the content is only text, otherwise the content itself. */
 function saidIn(content: CallToolResult['content']): unknown {
   const texts = content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
   return texts.length === content.length ? texts.join('\n') : content;

@@ -1,4 +1,4 @@
-/** The tool `grade`: programs against tests that they do not see, and the verdict of each. */
+/** The tool `grade`: runs programs against tests that they do not see, and answers with a verdict on each program. */
 import type { CallToolResult, McpServer, ServerContext } from '@modelcontextprotocol/server';
 import type { GradingEvent, ServiceClient } from '@vouchbox/client';
 import {
@@ -73,7 +73,7 @@ export function addGrade(server: McpServer, client: ServiceClient): void {
   });
 }
 
-/** A call that is cancelled cancels its grading. */
+/** Cancelling the call cancels its grading. */
 async function grade(client: ServiceClient, asked: Grade, { mcpReq }: ServerContext): Promise<CallToolResult> {
   const { signal } = mcpReq;
   const { grading_id } = await client.submitGrading(bodyOf(asked), { signal });

@@ -1,4 +1,4 @@
-/** The tools about jobs that exist: `get_job` and `cancel_job`. */
+/** The tools for existing jobs: `get_job` and `cancel_job`. */
 import type { McpServer } from '@modelcontextprotocol/server';
 import type { ServiceClient } from '@vouchbox/client';
 import { Closed, Type, waitSecondsMax } from '@vouchbox/protocol';

@@ -1,4 +1,4 @@
-/** The text about the libraries of a pack, as a model reads it. */
+/** The text about a pack's libraries, as a model reads it. */
 import { expect, test } from 'vitest';
 import { libraryLine } from './list-runtimes.ts';
 
@@ -27,7 +27,7 @@ test('a library is listed by its own name; its import name is added if the two d
   ).toEqual(['libraries of data: numpy 1.24.2, matplotlib 3.6.3, Pillow 9.4.0 (import PIL), six']);
 });
 
-test('the list of a long pack is cut, and states the number of libraries left out', () => {
+test('the list of libraries is cut for a large pack, and says how many libraries are left out', () => {
   const many = Array.from({ length: 130 }, (_, index) => [`m${index}`, null, [`m${index}`]] as const);
   expect(pack(...many)[0]).toMatch(/, m119, and 10 more$/);
 });

@@ -28,7 +28,7 @@ function runtimesOf({ languages, isolation_class, runtime_packs, limits, artifac
   return { languages, isolation_class, runtime_packs, limits, artifacts };
 }
 
-/** The most libraries of a pack that are named in the text; `runtime_packs` has all. */
+/** The most libraries of one pack that the text names; `runtime_packs` has all of them. */
 const namedLibrariesMax = 120;
 
 /** One line, or none if a pack does not list its contents. */

@@ -64,16 +64,16 @@ Write results to output/: everything there comes back, and pictures are shown. N
 its exit code and stderr; an error means that nothing ran. TypeScript is run without its types, which nothing checks: no
 enum, namespace or parameter property. Libraries come in packs: list_runtimes names them.`;
 
-/** The most characters about libraries in the description, which is in a model's context at each turn. */
+/** The most characters about libraries in the description. A model has the description in its context at each turn. */
 const librariesCharsMax = 4096;
 
-/** Tools that programs may call, and the text that describes the tools to a model. */
+/** Tools that programs may call, and the text that describes those tools to a model. */
 export interface CallableTools {
   readonly tools: RunTools;
   readonly description: string;
 }
 
-/** The description of the tool, with the libraries of these packs, and tools that programs may call. */
+/** The description of `run_code`, with the libraries of these packs and the tools that programs may call. */
 export function runCodeDescription(packs: Packs, tools = ''): string {
   const libraries = cutText(packs.flatMap(libraryLine).join('\n'), librariesCharsMax).text;
   return [DESCRIPTION, libraries, tools].filter((part) => part !== '').join('\n');
@@ -101,7 +101,7 @@ export function addRunCode(
   });
 }
 
-/** A call that is cancelled cancels its job. Members that the call leaves out are left out of the submission. */
+/** Cancelling the call cancels its job. Members that the call omits are omitted from the submission. */
 async function runCode(
   client: ServiceClient,
   asked: RunCode,
@@ -135,7 +135,7 @@ interface Listener {
   readonly notify: ServerContext['mcpReq']['notify'];
 }
 
-/** Reports each piece of output as it comes. Its number in the history is the progress. */
+/** Reports each piece of output as it comes. The event's number in the history is the progress. */
 function tellProgress({ progressToken, notify }: Listener): (event: JobEvent) => Promise<void> {
   return async (event) => {
     const message = messageOf(event);

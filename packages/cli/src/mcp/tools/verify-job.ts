@@ -1,4 +1,4 @@
-/** The tool `verify_job`: makes every check of `service-verify directory` for a job of this service. */
+/** The tool `verify_job`: makes every check of `service-verify directory` on one of this service's jobs. */
 import type { CallToolResult, McpServer } from '@modelcontextprotocol/server';
 import type { ServiceClient } from '@vouchbox/client';
 import { digestPieces } from '@vouchbox/evidence';
@@ -52,7 +52,7 @@ async function verifyJob(
   return { structuredContent: { ...verdict }, content: [{ type: 'text', text: asText(verdict) }] };
 }
 
-/** The verdict in words of this tool. The verifier calls every given key pinned, even a key that came from the service itself. */
+/** The verdict in this tool's words. The verifier calls every given key pinned, even a key that came from the service itself. */
 function verdictOf({ exitCode, checks, notice }: Report, key: Verdict['key']): Verdict {
   const isPinned = key === 'pinned';
   return {

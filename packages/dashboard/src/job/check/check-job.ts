@@ -1,4 +1,4 @@
-/** The page's side of the checking thread: it reads the service's record of a job, and passes it on. */
+/** The page's side of the checking thread: reads the service's record of a job and passes it to the thread. */
 import type { JobDetail, JobEvent, ServiceClient } from '@vouchbox/client';
 import type { StoredReceipt } from '@vouchbox/evidence';
 import type { PinnedKey } from '../../session/pinned-keys.ts';
@@ -10,23 +10,23 @@ interface Asked {
   readonly job_id: string;
   /** The caller's tenant. */
   readonly tenant: string;
-  /** The pinned keys; without any, the check says whether the record is whole, and nothing about who made it. */
+  /** The pinned keys. Without any, the check says whether the record is whole, but nothing about who made it. */
   readonly pinned: readonly PinnedKey[];
   readonly signal: AbortSignal;
 }
 
-/** What is needed to read a job's data. The signer's key is first looked up among the pinned keys. */
+/** What is needed to read a job's data. The signer's key is looked up among the pinned keys first. */
 type Read = Pick<Asked, 'client' | 'job_id' | 'pinned' | 'signal'>;
 
 type Give = (message: CheckMessage) => void;
 
 const NO_THREAD = 'This browser could not start a check, or had too little memory for it.';
 
-/** The most events of a page. */
+/** The most events on a page. */
 const pageEvents = 1000;
 
 /**
- * Reads the record of an ended job, and checks it in a thread of its own, which ends with the answer.
+ * Reads an ended job's record, and checks it in a separate thread, which ends when it has answered.
  *
  * @throws ServiceFailure or TransportFailure if the record cannot be read, and Error if it cannot be checked
  */
@@ -67,7 +67,7 @@ async function giveRecord(asked: Asked, give: Give): Promise<void> {
   give({ kind: 'check', record: { job_id, tenant, receipt, signed: signed && { ...signed, publicKeys } } });
 }
 
-/** Passes on each page of events as soon as it is read: all pages at once would block the browser's page. */
+/** Passes each page of events on as soon as it is read, because passing on all at once would block the browser. */
 export async function giveEvents({ client, job_id, signal }: Omit<Read, 'pinned'>, give: Give): Promise<void> {
   for (let after: number | null = 0; after !== null; ) {
     const { events, next_cursor }: Awaited<ReturnType<ServiceClient['replay']>> = await client.replay(job_id, {
@@ -80,7 +80,7 @@ export async function giveEvents({ client, job_id, signal }: Omit<Read, 'pinned'
   }
 }
 
-/** Reads the parts of an export beside the receipt and the events. */
+/** Reads the parts of an export other than the receipt and the events. */
 export async function readSigned(read: Read, detail: JobDetail): Promise<SignedRecord> {
   const { client, job_id, signal } = read;
   const [envelope, result, folded] = await Promise.all([
@@ -97,7 +97,7 @@ export async function readSigned(read: Read, detail: JobDetail): Promise<SignedR
   };
 }
 
-/** The key that the export names, for comparison. A service knows only its present key, so pinned keys are searched first. */
+/** The key that the export names, for comparison. A service knows only its current key, so pinned keys are searched first. */
 async function signerOf({ attestation }: JobDetail, { client, pinned, signal }: Read): Promise<string> {
   const known = pinned.find(({ key_id }) => key_id === attestation.key_id);
   return known?.pem ?? (await client.publicKey({ signal })).public_key_pem;

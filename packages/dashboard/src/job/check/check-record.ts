@@ -1,12 +1,12 @@
 /**
- * The results of the check of a job. With pinned keys, the check is that of `service-verify directory`: the same files are made
- * from the service's answers, and none is trusted. Without pinned keys, the check says whether the record is whole.
+ * Checks a job. With pinned keys, the check is the same as with `service-verify directory`: the same files are made from the
+ * service's answers, and none of them is trusted. Without pinned keys, the check only says whether the record is whole.
  */
 import { canonicalJson, decodeBase64, type ExportSource, exportFiles, type StoredReceipt } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
 import { type Check, checkRecord, EXIT, ownBytes, parseExport, type Report, verifyExport } from '@vouchbox/verifier';
 
-/** The parts of a record that are checked beside the events. */
+/** The parts of a record that are checked together with the events. */
 export interface RecordToCheck {
   readonly job_id: string;
   /** The caller's tenant. */
@@ -21,20 +21,20 @@ interface PinnedPems {
   readonly publicKeys: readonly string[];
 }
 
-/** The parts of an export beside the receipt and the events. */
+/** The parts of an export other than the receipt and the events. */
 export interface SignedRecord
   extends Pick<ExportSource, 'envelope' | 'result_artifact' | 'public_key_pem' | 'requested_spec'> {
   readonly artifacts: readonly { readonly path: string; readonly content_base64: string }[];
 }
 
-/** One event of the chain, as it is drawn. */
+/** One event of the chain, with the members that are drawn. */
 export type Ring = Pick<JobEvent, 'seq' | 'kind' | 'event_hash'>;
 
-/** The result of a check. It goes from one thread to another, and is small however long the history is. */
+/** The result of a check. One thread sends it to another, so it is small, however long the history is. */
 export interface CheckedRecord extends Report {
   /** The number of all events. */
   readonly eventCount: number;
-  /** The number of the first event that is not right; null if all events are. */
+  /** The number of the first wrong event; null if no event is wrong. */
   readonly firstBadSeq: number | null;
   /** The rings at both ends of the chain, and those around a broken ring. */
   readonly rings: readonly Ring[];
@@ -43,7 +43,7 @@ export interface CheckedRecord extends Report {
 /** How many rings are drawn at each end. */
 const ringsAtEnds = 3;
 
-/** Makes every check of a record whose events are in order. */
+/** Makes every check on a record. The events must be in order. */
 export async function checkWhole(events: readonly JobEvent[], record: RecordToCheck): Promise<CheckedRecord> {
   const { signed } = record;
   const report = signed === null ? unsignedReport(events, record) : await signedReport(events, record, signed);
@@ -67,7 +67,7 @@ function signedReport(
   return verifyExport(parseExport(files), { publicKeys, tenant, job: job_id });
 }
 
-/** The parts of an export, from the data that a thread gets. */
+/** The parts of an export, made from the data that a thread gets. */
 export function exportSource(
   events: readonly JobEvent[],
   { artifacts, receipt, ...others }: SignedRecord & Omit<RecordToCheck, 'signed'>,
@@ -87,7 +87,7 @@ function unsignedReport(events: readonly JobEvent[], { job_id, receipt }: Record
   return { exitCode, checks, facts: {}, notice: null };
 }
 
-/** The number of the first wrong event, which the check of the chain names. */
+/** The number of the first wrong event, taken from the check of the chain. */
 function badSeqOf(checks: readonly Check[]): number | null {
   const broken = checks.find(({ name, isGood }) => name === 'chain' && !isGood);
   const [, seq] = /^event (\d+):/.exec(broken?.detail ?? '') ?? [];

@@ -1,4 +1,4 @@
-/** Saves a job as one file, with all that is needed to check it without this service and without a key. */
+/** Saves a job as one file, with everything that is needed to check the job without this service and without a credential. */
 import { useMutation } from '@tanstack/react-query';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { useState } from 'react';
@@ -9,10 +9,10 @@ import { usePinnedKeys } from '../../session/pinned-keys.ts';
 import { useCaller } from '../../session/session.ts';
 import { type EvidenceWish, readEvidence } from './read-evidence.ts';
 
-/** The most milliseconds for an export: files of a job have up to 64 MiB, which may come over a slow line. */
+/** The most milliseconds for an export: a job's files have up to 64 MiB, which may come over a slow line. */
 const exportMilliseconds = 600_000;
 
-/** The way to save a job with its evidence, shown for a job that is signed. */
+/** Offers to save a signed job with its evidence. */
 export function ExportEvidence({ job_id }: { readonly job_id: string }) {
   const { client, isLive } = useCaller();
   const pinned = usePinnedKeys();

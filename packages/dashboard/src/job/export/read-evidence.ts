@@ -1,4 +1,4 @@
-/** Reads everything for the export of a job from the service; a separate thread makes one file of it. */
+/** Reads everything for a job's export from the service. A separate thread makes one file from it. */
 import { type JobDetail, type OutputName, type ServiceClient, ServiceFailure } from '@vouchbox/client';
 import { decodeBase64, parsePublicKey } from '@vouchbox/evidence';
 import { inputsOf } from '@vouchbox/protocol/vocabulary';
@@ -13,14 +13,14 @@ export interface EvidenceWish {
   readonly pinned: readonly PinnedKey[];
   /** Whether the program, its input and its files are left out. */
   readonly isEvidenceOnly: boolean;
-  /** The form of the file: an archive, or the page that checks an archive, with the archive in it. */
+  /** The form of the file: an archive, or a page that contains an archive and checks it. */
   readonly form: 'zip' | 'html';
   readonly signal: AbortSignal;
 }
 
 export interface Evidence {
   readonly file: Blob;
-  /** Files that the service does not keep any more. The receipt has their digests. */
+  /** Files that the service no longer keeps. The receipt has their digests. */
   readonly missing: readonly string[];
 }
 
@@ -53,14 +53,14 @@ export async function readEvidence(wish: EvidenceWish): Promise<Evidence> {
 
 const NOTHING: Awaited<ReturnType<typeof readNamed>> = { blobs: new Map(), missing: [] };
 
-/** The verify page, as the service serves it to anybody. */
+/** The verify page that the service serves to anybody. */
 async function verifyPage(signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
   const answer = await fetch('/verify', { signal });
   if (!answer.ok) throw new Error('This service does not serve the verify page. Save an archive instead.');
   return new Uint8Array(await answer.arrayBuffer());
 }
 
-/** Checks that the key in the export is the signer's. With another key, every check of the export would fail. */
+/** Checks that the key in the export is the signer's. With any other key, every check of the export would fail. */
 function checkSigner({ attestation }: JobDetail, { public_key_pem }: SignedRecord): void {
   const parsed = parsePublicKey(public_key_pem);
   if (parsed.kind === 'key' && parsed.key.key_id === attestation.key_id) return;
@@ -71,7 +71,7 @@ function checkSigner({ attestation }: JobDetail, { public_key_pem }: SignedRecor
 
 type Call = { readonly signal: AbortSignal };
 
-/** The files that are known only by their digests: inputs that were given by name, and large outputs. */
+/** The files that are known only by their digests: named inputs, and large outputs. */
 async function readNamed({ requested_spec, receipt }: JobDetail, client: ServiceClient, call: Call) {
   const named = new Map<string, { readonly path: string; readonly from?: OutputName | undefined }>();
   for (const file of inputsOf(requested_spec)) {
@@ -88,7 +88,7 @@ async function readNamed({ requested_spec, receipt }: JobDetail, client: Service
   return { blobs, missing };
 }
 
-/** An output of a job; null if the job is no longer kept, or its result has no such file: results leave out large outputs. */
+/** A job's output; null if the job is no longer kept, or if its result lacks the file. Results leave out large outputs. */
 async function outputOf({ job_id, path }: OutputName, client: ServiceClient, call: Call): Promise<Uint8Array | null> {
   const result = await orMissing('job_not_found', client.result(job_id, call));
   const found = result?.artifacts.find((artifact) => artifact.path === path);
