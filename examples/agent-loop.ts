@@ -1,10 +1,10 @@
 /**
  * An agent loop without a framework: the model writes code, the code runs isolated, and the model reads the result.
- * A workspace keeps its files from step to step, and the record of all steps is checked at the end.
+ * A workspace keeps the files from step to step, and the record of all steps is checked at the end.
  */
 import { client } from './service.ts';
 
-/** What a model would answer. The first program has a mistake, which the second repairs. */
+/** What a model would answer. The first program has a mistake; the second program repairs it. */
 const scriptedModel = [
   'rows = open("sales.csv").read().split()\nprint(sum(int(row) for row in rows))',
   'rows = open("sales.csv").read().split()[1:]\ntotal = sum(int(row) for row in rows)\nopen("total.txt", "w").write(str(total))\nprint(total)',

@@ -1,6 +1,6 @@
 /**
- * An agent of the Vercel AI SDK writes programs that call the agent's own tools: one program calls them as often as it
- * likes, and each call is recorded. A model of any provider takes the place of the scripted one.
+ * An agent made with the Vercel AI SDK writes programs that call the agent's own tools. A program may call them as often
+ * as it likes, and each call is recorded. Replace the scripted model with any provider's model.
  */
 import type { RunTools } from '@vouchbox/client';
 import { generateText, isStepCount, type ToolSet, tool } from 'ai';
@@ -17,7 +17,7 @@ const own = {
   }),
 };
 
-/** The tools of the AI SDK, as tools of a run. The service gets each Zod schema, and arguments are checked by it. */
+/** The AI SDK's tools, as tools for a run. The service gets each Zod schema and checks arguments against it. */
 function inCode(tools: ToolSet): RunTools {
   const entries = Object.entries(tools).map(
     ([name, { description, inputSchema, execute }]): [string, RunTools[string]] => {
@@ -53,7 +53,7 @@ try:
 except tools.ToolError as error:
     print(total, error)`;
 
-/** Writes the program, and then repeats what it printed. */
+/** Writes the program, and then repeats what the program printed. */
 const scriptedModel = new MockLanguageModelV4({
   async doGenerate({ prompt }) {
     const last = prompt.at(-1);

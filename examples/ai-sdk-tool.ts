@@ -1,6 +1,6 @@
 /**
- * Code execution as a tool of the Vercel AI SDK. If the generation is aborted, the job is cancelled.
- * A model of any provider takes the place of the scripted one.
+ * Code execution as a tool for the Vercel AI SDK. If the generation is aborted, the job is cancelled.
+ * Replace the scripted model with any provider's model.
  */
 import { generateText, isStepCount, tool } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
@@ -21,7 +21,7 @@ const usage = {
   outputTokens: { total: 0, text: 0, reasoning: 0 },
 };
 
-/** Calls the tool with the program that it is asked to run, and then repeats what the tool returned. */
+/** Calls the tool with the program from the prompt, and then repeats what the tool returned. */
 const scriptedModel = new MockLanguageModelV4({
   async doGenerate({ prompt }) {
     const last = prompt.at(-1);

@@ -1,6 +1,6 @@
 /**
- * A gate in a build: the checks of a change run isolated, and the build goes on only with a signed result that meets a
- * policy. The gate needs only the evidence and a key that was pinned before. It neither asks nor trusts the service.
+ * A gate in a build: the checks for a change run isolated, and the build continues only if a signed result meets a policy.
+ * The gate needs only the evidence and a key that was pinned before. It neither asks nor trusts the service.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

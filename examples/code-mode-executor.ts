@@ -1,6 +1,6 @@
 /**
- * An executor for code mode as `@cloudflare/codemode` has it: `createCodeTool({ tools, executor })`. The model writes one async
- * function that calls tools by their namespaces; it runs in a cell, and each call is recorded.
+ * An executor for the code mode of `@cloudflare/codemode`: `createCodeTool({ tools, executor })`. The model writes one async
+ * function that calls tools by their namespaces. The function runs in a cell, and each call is recorded.
  */
 import { registerHooks } from 'node:module';
 import type { RunTools } from '@vouchbox/client';
@@ -30,7 +30,7 @@ function named(providers: readonly Provider[]) {
   );
 }
 
-/** The program around the function: it makes the namespaces, and puts what the function returns or throws in a file. */
+/** The program around the function. It makes the namespaces, and writes what the function returns or throws to a file. */
 function programOf(code: string, providers: readonly Provider[]): string {
   const lists = providers.map(({ name, prelude = '' }) => {
     const methods = named([...providers]).filter(({ namespace }) => namespace === name);
@@ -45,7 +45,7 @@ const told = await (${code})().then((result) => ({ result }), (error) => ({ erro
 }
 
 export const executor = {
-  /** Never throws: what goes wrong is in `error`. */
+  /** Never throws: if something goes wrong, the reason is in `error`. */
   async execute(code: string, given: Provider[] | Functions): Promise<ExecuteResult> {
     const providers = Array.isArray(given) ? given : [{ name: 'codemode', fns: given }];
     const calls = named(providers).map(({ tool, call }): [string, RunTools[string]] => [
@@ -65,7 +65,7 @@ export const executor = {
   },
 };
 
-/** The package is for Workers and imports their classes. This example does not use them, so empty classes answer the import. */
+/** The package is for Workers and imports their classes. This example does not use these, so the import gets empty classes. */
 const classes = ['WorkerEntrypoint', 'DurableObject', 'RpcTarget'].map((name) => `export class ${name} {}`).join('\n');
 registerHooks({
   resolve: (name, context, next) =>
@@ -83,7 +83,7 @@ const price = tool({
 });
 const codemode = createCodeTool({ tools: [{ name: 'shop', tools: { price } }], executor });
 
-/** What a model would write in a call of the tool. */
+/** What a model would write in a call to the tool. */
 async function called(code: string): Promise<string> {
   const asked = { toolCallId: 'one', messages: [], context: undefined };
   return JSON.stringify(await codemode.execute?.({ code }, asked));

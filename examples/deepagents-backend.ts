@@ -1,7 +1,7 @@
 /**
- * A backend of deepagents over a workspace. The agent's commands and files are in cells: each command is a job of its
- * own, with a receipt, and the next command gets the files that it leaves. No command or file is on the agent's
- * machine. Any chat model that takes tools takes the place of the scripted one.
+ * A backend for deepagents, over a workspace. The agent's commands and files are in cells. Each command is a job of its own,
+ * with a receipt, and the next command gets the files that the previous one left. No command or file is on the agent's
+ * machine. Replace the scripted model with any chat model that accepts tools.
  */
 
 import { AIMessage } from '@langchain/core/messages';
@@ -10,10 +10,10 @@ import type { Workspace } from '@vouchbox/client';
 import { BaseSandbox, createDeepAgent, type ExecuteResponse } from 'deepagents';
 import { client } from './service.ts';
 
-/** Where the workspace's files are in a cell, and so in the agent's paths. */
+/** The directory of the workspace's files in a cell, and so in the agent's paths. */
 const ROOT = '/work/output/';
 
-/** A program has no network, so nothing can be installed, and no process outlives its command. */
+/** A program has no network, so it can install nothing. No process outlives its command. */
 class VouchboxBackend extends BaseSandbox {
   readonly id = 'vouchbox';
   readonly #workspace: Workspace;
@@ -58,7 +58,7 @@ class VouchboxBackend extends BaseSandbox {
 
 const PROGRAM = 'rows = open("sales.csv").read().split()\nprint(sum(map(int, rows)))\n';
 
-/** Writes a program that fails, reads why, repairs it, and answers what the repaired one prints. */
+/** Writes a program that fails, reads why, repairs the program, and answers with what the repaired program prints. */
 const scriptedModel = fakeModel()
   .respondWithTools([
     { name: 'write_file', args: { file_path: `${ROOT}sales.csv`, content: 'amount\n20\n22\n' } },

@@ -1,4 +1,4 @@
-/** Grades a submission by tests that it does not see, and checks the signed verdict without the service. */
+/** Grades a submission with tests that it does not see, and checks the signed verdict without the service. */
 import { client } from './service.ts';
 
 const submission = 'print(sum(map(int, input().split())))';

@@ -1,6 +1,6 @@
 /**
- * An agent of LangChain or deepagents writes programs that call the agent's own tools: one program calls them as often
- * as it likes, and each call is recorded. Any chat model that takes tools takes the place of the scripted one.
+ * An agent made with LangChain or deepagents writes programs that call the agent's own tools. A program may call them as
+ * often as it likes, and each call is recorded. Replace the scripted model with any chat model that accepts tools.
  */
 import { AIMessage } from '@langchain/core/messages';
 import { fakeModel } from '@langchain/core/testing';
@@ -17,7 +17,7 @@ const price = tool(({ fruit }) => prices[fruit] ?? Promise.reject(new Error(`no 
   schema: z.object({ fruit: z.string() }),
 });
 
-/** The tools of LangChain, as tools of a run. They check their arguments themselves. */
+/** LangChain's tools, as tools for a run. They check their arguments themselves. */
 function inCode(tools: readonly StructuredToolInterface[]): RunTools {
   const entries = tools.map((one): [string, RunTools[string]] => {
     const execute = (given: unknown, { signal }: { readonly signal: AbortSignal }): unknown =>
@@ -46,7 +46,7 @@ try:
 except tools.ToolError as error:
     print(total, error)`;
 
-/** Writes the program, and then repeats what it printed. */
+/** Writes the program, and then repeats what the program printed. */
 const scriptedModel = fakeModel()
   .respondWithTools([{ name: 'run_code', args: { code } }])
   .respond((messages) => new AIMessage(`The program printed ${messages.at(-1)?.text}`));

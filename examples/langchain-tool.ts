@@ -1,6 +1,6 @@
 /**
- * Code execution as a tool of LangChain. If the chain is aborted, the job is cancelled.
- * Any chat model that takes tools, such as `ChatOpenAI` or `ChatAnthropic`, takes the place of the scripted one.
+ * Code execution as a tool for LangChain. If the chain is aborted, the job is cancelled.
+ * Replace the scripted model with any chat model that accepts tools, such as `ChatOpenAI` or `ChatAnthropic`.
  */
 import { AIMessage, type BaseMessage, HumanMessage } from '@langchain/core/messages';
 import { fakeModel } from '@langchain/core/testing';

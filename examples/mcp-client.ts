@@ -1,4 +1,4 @@
-/** Any MCP client can run code: it starts `vouchbox mcp`, which calls the service of the environment. */
+/** Any MCP client can run code. It starts `vouchbox mcp`, which calls the service that the environment names. */
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 

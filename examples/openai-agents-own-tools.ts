@@ -1,6 +1,6 @@
 /**
- * An agent of the OpenAI Agents SDK writes programs that call the agent's own tools: one program calls them as often as
- * it likes, and each call is recorded. Without `model: scriptedModel`, the agent asks a model of OpenAI.
+ * An agent made with the OpenAI Agents SDK writes programs that call the agent's own tools. A program may call them as often
+ * as it likes, and each call is recorded. Without `model: scriptedModel`, the agent asks an OpenAI model.
  */
 import { Agent, type Model, RunContext, run, setTracingDisabled, tool, Usage } from '@openai/agents';
 import type { RunTools } from '@vouchbox/client';
@@ -23,7 +23,7 @@ interface Invocable {
   invoke(context: RunContext, words: string): Promise<unknown>;
 }
 
-/** The tools of the SDK, as tools of a run. They check their arguments themselves. */
+/** The SDK's tools, as tools for a run. They check their arguments themselves. */
 function inCode(tools: readonly Invocable[]): RunTools {
   const entries = tools.map((one) => {
     const execute = (given: unknown) => one.invoke(new RunContext(), JSON.stringify(given));
@@ -50,7 +50,7 @@ try:
 except tools.ToolError as error:
     print(total, error)`;
 
-/** Writes the program, and then repeats what it printed. */
+/** Writes the program, and then repeats what the program printed. */
 const scriptedModel: Model = {
   async getResponse({ input }) {
     const last = typeof input === 'string' ? undefined : input.at(-1);

@@ -1,6 +1,6 @@
 /**
- * Code execution as a tool of the OpenAI Agents SDK. If the run is aborted, the job is cancelled.
- * Without `model: scriptedModel`, the agent asks a model of OpenAI with the key in OPENAI_API_KEY.
+ * Code execution as a tool for the OpenAI Agents SDK. If the run is aborted, the job is cancelled.
+ * Without `model: scriptedModel`, the agent asks an OpenAI model with the key in OPENAI_API_KEY.
  */
 import { Agent, type Model, run, setTracingDisabled, tool, Usage } from '@openai/agents';
 import { z } from 'zod';

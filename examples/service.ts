@@ -7,8 +7,8 @@ const { SERVICE_URL: baseUrl = 'http://127.0.0.1:8080', SERVICE_KEY: apiKey = 'c
 export const client = createServiceClient({ baseUrl, apiKey });
 
 /**
- * Aborts `work` once a job runs, and returns how the job ended. `work` calls a framework, which starts the job. The
- * call fails when it is aborted.
+ * Aborts `work` once a job runs, and returns how the job ended. `work` calls a framework, and the framework starts the job.
+ * The call to `work` fails when it is aborted.
  */
 export async function abortedWhileRunning(work: (signal: AbortSignal) => Promise<unknown>): Promise<string> {
   const controller = new AbortController();

@@ -6,7 +6,7 @@
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end -}}
 
-{{- /* What all objects of the release have. */ -}}
+{{- /* The labels of all objects in the release. */ -}}
 {{- define "vouchbox.labels" -}}
 app.kubernetes.io/name: vouchbox
 app.kubernetes.io/instance: {{ include "vouchbox.name" . }}
@@ -14,7 +14,7 @@ app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | qu
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 
-{{- /* The pods of one component: api, executor or signer. Takes a dict with the root and the component. */ -}}
+{{- /* Selects the pods of one component: api, executor or signer. Takes a dict with the root and the component. */ -}}
 {{- define "vouchbox.selector" -}}
 app.kubernetes.io/name: vouchbox
 app.kubernetes.io/instance: {{ include "vouchbox.name" .root }}

@@ -9,7 +9,7 @@ labels:
   {{- toYaml . | nindent 2 }}
   {{- end }}
 annotations:
-  # A pod starts anew when its settings change.
+  # A pod is replaced when its settings change.
   checksum/settings: {{ toYaml .root.Values.settings | sha256sum }}
   {{- with $own.podAnnotations }}
   {{- toYaml . | nindent 2 }}
@@ -62,7 +62,7 @@ topologySpreadConstraints:
 {{- end -}}
 
 {{- define "vouchbox.startAndLife" -}}
-# Slow machines prove the languages for some time before they listen, and a start waits a minute for its database.
+# A slow machine needs some time to try the languages before the service listens, and a start waits a minute for its database.
 startupProbe:
   httpGet: { path: /healthz, port: http }
   periodSeconds: 2
@@ -75,7 +75,7 @@ livenessProbe:
 {{- end -}}
 
 {{- define "vouchbox.secrets" -}}
-{{- /* `mode` is that of the files: the kubelet gives them to root and to the group of the pod. */ -}}
+{{- /* `mode` is the mode of the files, which the kubelet gives to root and to the pod's group. */ -}}
 - name: secrets
   projected:
     defaultMode: {{ .mode }}

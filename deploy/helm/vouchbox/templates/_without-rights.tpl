@@ -28,7 +28,7 @@ spec:
           type: RuntimeDefault
       {{- if $signs }}
       initContainers:
-        # The service takes a signing key only from a file of its own that nobody else can read.
+        # The service accepts a signing key only from a file that it owns and that nobody else can read.
         - name: signing-key
           image: {{ include "vouchbox.image" .root | quote }}
           imagePullPolicy: {{ .root.Values.image.pullPolicy }}
@@ -59,7 +59,7 @@ spec:
           command: [/opt/vouchbox/node_modules/.bin/vouchbox]
           args: [serve]
           env:
-            # No user of the image has this number, so it has no home.
+            # No user in the image has this number, so there is no home directory.
             - name: HOME
               value: /tmp
             {{- include "vouchbox.environment" . | nindent 12 }}
@@ -73,7 +73,7 @@ spec:
             httpGet: { path: /readyz, port: http }
             {{- else }}
             # /readyz fails at every pod at once while the database is away or no executor is alive. Callers should then
-            # get an answer that says so, and read what can be read.
+            # get an answer that says so, and be able to read what can be read.
             httpGet: { path: /healthz, port: http }
             {{- end }}
             periodSeconds: 5
@@ -82,7 +82,7 @@ spec:
           lifecycle:
             preStop:
               exec:
-                # The load balancer learns that the pod goes before the pod refuses connections.
+                # The load balancer learns that the pod is going before the pod refuses connections.
                 command: [sleep, "5"]
           resources: {{- toYaml $own.resources | nindent 12 }}
           volumeMounts:
@@ -98,7 +98,7 @@ spec:
         - name: data
           emptyDir:
             {{- if $signs }}
-            # The key is never on a disk of the machine.
+            # The key is never on the machine's disk.
             medium: Memory
             {{- end }}
             sizeLimit: {{ $own.dataSize }}
