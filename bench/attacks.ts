@@ -1,7 +1,7 @@
 /**
- * What attacks on the HTTP side cost other clients. Each attack runs for a while against its own service with default
- * settings, from a separate process. The baseline is the same service just before the attack. Attacker, service and
- * bystander share this host and its address, which is the worst case for the bystander.
+ * What attacks on the HTTP side cost other clients. Each attack runs for a while from a separate process, against its own service
+ * with default settings. The baseline is the same service just before the attack. Attacker, service and bystander share this host
+ * and its address. This is the worst case for the bystander.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -33,28 +33,28 @@ const SETTINGS = {
   'free-space-reserve-mb': '0',
   'drain-seconds': '0',
 };
-/** More slots than the attacker's long jobs take, because this bench does not measure the lack of slots. */
+/** More slots than the attacker's long jobs take. This bench does not measure what happens if slots run out. */
 const SLOTS = { concurrency: '16' };
 
 const secondsDefault = 60;
-/** The baseline is measured for a quarter of an attack's time, and for at least this many seconds. */
+/** The baseline is measured for a quarter of the attack's time, but at least for this many seconds. */
 const baselineSecondsMin = 5;
 
 export interface AttackOptions {
   /** How long each attack runs. */
   readonly seconds?: number | undefined;
-  /** Only attacks whose names begin with this text; default: all attacks. */
+  /** Run only attacks whose names begin with this text. Default: all attacks. */
   readonly only?: string | undefined;
 }
 
-/** The attacks, one after the other. */
+/** Runs the attacks, one after the other. */
 export async function* measure({ seconds = secondsDefault, only = '' }: AttackOptions): AsyncGenerator<Measurement> {
   for (const name of Object.keys(ATTACKS) as AttackName[]) {
     if (name.startsWith(only)) yield* await under(name, seconds);
   }
 }
 
-/** What an attack may add to the memory of the service, in MiB. */
+/** How much memory an attack may add to the service, in MiB. */
 const memoryMibMax = 64;
 
 async function under(name: AttackName, seconds: number): Promise<Measurement[]> {
@@ -75,7 +75,7 @@ async function under(name: AttackName, seconds: number): Promise<Measurement[]> 
 }
 
 interface Told {
-  /** Resident memory after the service has served for a while, in MiB. */
+  /** The service's resident memory after it has served for a while, in MiB. */
   readonly idle: number;
   readonly before: Experience;
   readonly during: Experience;
@@ -105,7 +105,7 @@ function rows(name: AttackName, { idle, before, during, done }: Told): Measureme
   ];
 }
 
-/** The attacker's tenants, each with what the attack needs. The first has a large result in any case. */
+/** The attacker's tenants, each with what the attack needs. The first tenant always has a large result. */
 async function tenantsOf({ tenants = 1, has }: Plan, service: Served): Promise<AttackingTenant[]> {
   const made: AttackingTenant[] = [];
   for (const key of MALLORY.slice(0, tenants).map(keyOf)) {
@@ -119,14 +119,14 @@ async function tenantsOf({ tenants = 1, has }: Plan, service: Served): Promise<A
 const clientOf = ({ port }: Served, apiKey: string) =>
   createServiceClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey });
 
-/** The path of a job that runs for as long as any attack. */
+/** The path of a job that outlasts every attack. */
 async function runningJob(service: Served, key: string): Promise<string> {
   const limits = { wall_seconds: 300 };
   const { job_id } = await clientOf(service, key).submit({ language: 'bash', code: 'sleep 300', limits });
   return `/v1/jobs/${job_id}`;
 }
 
-/** The path of a job of the bystander. */
+/** The path of one of the bystander's jobs, which has ended. */
 async function endedJob(service: Served): Promise<string> {
   const api = clientOf(service, BETA);
   const { job_id } = await api.submit({ language: 'bash', code: 'true' });
@@ -134,7 +134,7 @@ async function endedJob(service: Served): Promise<string> {
   return `/v1/jobs/${job_id}`;
 }
 
-/** Runs a job of the attacker whose result has about 7 MB, and returns the path of the result. */
+/** Runs a job with a result of about 7 MB for the attacker, and returns the path of the result. */
 async function largeResult(service: Served, key: string): Promise<string> {
   const api = clientOf(service, key);
   const code = 'yes | head -c 1000000; for n in 1 2; do head -c 2000000 /dev/urandom > output/$n; done';
@@ -144,7 +144,7 @@ async function largeResult(service: Served, key: string): Promise<string> {
   return `/v1/jobs/${job_id}/result`;
 }
 
-/** Reads large answers, because the first use makes a fresh heap grow. Later, only memory that is held makes it grow. */
+/** Reads large answers, because first use makes a fresh heap grow. After that, the heap grows only if memory is held. */
 async function warmUp({ port }: Served, tenant: AttackingTenant | undefined): Promise<void> {
   const headers = { authorization: `Bearer ${tenant?.key}` };
   const read = async () => (await fetch(`http://127.0.0.1:${port}${tenant?.result}`, { headers })).arrayBuffer();

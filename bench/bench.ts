@@ -1,10 +1,9 @@
 /**
- * `npm run bench -- [NAME…] [--seconds N] [--only TEXT] [--nodes N] [--sync-ms N] [--long] [--json FILE] [--write]`:
- * measurements, each with its baseline in the same run, so that a figure can be compared on any machine. Without a name, all of
- * them run, one after the other. They are not tests: no measurement fails because it is slow. `--json` writes a report.
- * `--write` writes its tables into `docs/BENCHMARKS.md`, and those of `fleet` into `docs/SCALING.md`. `--long` runs the long
- * form, `--nodes` runs fleets of up to this many nodes, and `--sync-ms` measures as on a disk whose syncs take so many
- * milliseconds.
+ * `npm run bench -- [NAME…] [--seconds N] [--only TEXT] [--nodes N] [--sync-ms N] [--long] [--json FILE] [--write]`: runs
+ * measurements, each with its baseline in the same run, so that figures can be compared on any machine. Without a name, all of
+ * them run, one after the other. They are not tests: none fails because it is slow. `--json` writes a report. `--write` writes
+ * the tables into `docs/BENCHMARKS.md`, but those of `fleet` into `docs/SCALING.md`. `--long` runs the long form, `--nodes` runs
+ * fleets of up to this many nodes, and `--sync-ms` measures as on a disk whose syncs take this many milliseconds.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -14,7 +13,7 @@ import { reportOf, thisMachine, writeDocuments } from './report.ts';
 import { runWithSlowSyncs, slowSyncMilliseconds } from './slow-syncs.ts';
 
 interface Bench {
-  /** `seconds` is the duration of attacks. `only` chooses among attacks, and among the figures of http and speed. */
+  /** `seconds` is how long each attack runs. `only` chooses among attacks, and among the figures of http and speed. */
   measure(
     options: AttackOptions & { readonly isLong: boolean; readonly nodes: number | undefined },
   ): AsyncIterable<Measurement> | Promise<readonly Measurement[]>;

@@ -1,6 +1,6 @@
 /**
- * Whether a service with default budgets answers many runs that a client or an adapter makes at once, and how long they
- * take together. The baseline is the same runs by a caller that bounds itself. Each caller is a separate process.
+ * Measures whether a service with default budgets answers many runs that a client or an adapter makes at once, and how long they
+ * take together. The baseline is a caller that makes the same runs but bounds itself. Each caller is a separate process.
  */
 import { openAdapter } from '@vouchbox/adapters';
 import { createServiceClient } from '@vouchbox/client';
@@ -12,13 +12,13 @@ import { KEY, scratchDirectory, TENANT } from './speed/bench-service.ts';
 const ADAPTERS = ['piston', 'judge0', 'sandbox-fusion'] as const;
 const CALLERS: readonly CallerName[] = ['typescript', 'python', ...ADAPTERS];
 const SIZES = [1, 10, 100, 1000];
-/** How many calls a careful caller keeps open: enough for every core of the measured host. */
+/** How many calls a careful caller keeps open. This is enough to use every core of the measured host. */
 const BOUND = 8;
 /** Two rounds are enough for the largest size: in each round, both sides make a thousand runs. */
 const roundsOf = (size: number): number => (size < 1000 ? 4 : 2);
 
 interface BurstOptions {
-  /** Only callers whose names contain this text; default: all callers. */
+  /** Run only callers whose names contain this text. Default: all callers. */
   readonly only?: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What one namespace cell costs, without the rest of the service: the duration of each step, and the processor times of the
- * service and of the launcher with the cell. Cells are made one after the other, and compared with the bare interpreter.
+ * What one namespace cell costs without the rest of the service: how long each step takes, and the processor time of the service
+ * and of the launcher with the cell. Cells are made one after the other and compared with the bare interpreter.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,7 +25,7 @@ const KINDS: readonly { readonly name: string; readonly language: Greeting; read
 ];
 
 const CELLS = 200;
-/** The number of first cells that do not count: their caches are cold, and a launcher starts. */
+/** How many cells at the beginning do not count, because caches are cold and a launcher has yet to start. */
 const UNCOUNTED = 20;
 const STEPS = ['made', 'handed over', 'run and collected', 'gone'] as const;
 const TICKS_PER_SECOND = 100;
@@ -68,7 +68,7 @@ async function figuresOf(
 
 interface Repeated {
   readonly times: readonly (readonly number[])[];
-  /** Processor time for each cell, in milliseconds: of this process, and of its children. */
+  /** Processor time per cell, in milliseconds: of this process, and of its children. */
   readonly own: number;
   readonly others: number;
 }
@@ -118,7 +118,7 @@ function spent(): { own: number; others: number } {
   return { own: (user + system) / 1000, others: (1000 * ticks) / TICKS_PER_SECOND };
 }
 
-/** The living descendants: a template is a grandchild of the launcher. */
+/** All living descendants. Children are not enough: a template is a grandchild of the launcher. */
 function descendantsOf(parent: string): string[] {
   const children = readdirSync(`/proc/${parent}/task`).flatMap((task) =>
     readFileSync(`/proc/${parent}/task/${task}/children`, 'utf8').split(' ').filter(Boolean),
@@ -126,7 +126,7 @@ function descendantsOf(parent: string): string[] {
   return children.flatMap((pid) => [pid, ...descendantsOf(pid)]);
 }
 
-/** Clock ticks of a process together with the children that it has waited for, and of these children alone. */
+/** Clock ticks of a process together with the children that it has waited for, and of those children alone. */
 function ticksOf(pid: string): { readonly together: number; readonly children: number } {
   const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');

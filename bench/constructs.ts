@@ -1,14 +1,14 @@
 /**
- * What is gained by each construct that exists only for speed: the processor time of the service is compared with that
- * of a service from a copy of the tree without the construct. Rounds are short and take turns, so that other work of
- * the machine affects both sides. The fastest round of each side counts, because other work can only lengthen a round.
+ * What each construct that exists only for speed gains: the service's processor time is compared with the time of a service from
+ * a copy of the tree without the construct. Rounds are short and take turns, so that other work on the machine affects both
+ * sides. The fastest round of each side counts, because other work can only lengthen a round.
  */
 import { copyOfTree, type TreeCopy } from '../tools/copy-of-tree.ts';
 import { CONSTRUCTS, type Construct } from './constructs/without.ts';
 import { WORKS } from './constructs/work.ts';
 import { type Measurement, median } from './measurement.ts';
 
-/** Measures every construct, or those whose name or work contains `only`. */
+/** Measures every construct whose name or work contains `only`. */
 export async function* measure({ only = '' }: { readonly only?: string | undefined }): AsyncGenerator<Measurement> {
   await using whole = await copyOfTree();
   await using changed = await copyOfTree();
@@ -17,7 +17,7 @@ export async function* measure({ only = '' }: { readonly only?: string | undefin
   }
 }
 
-/** Both services run from copies, so that neither has been started more often than the other. */
+/** Measures one construct. Both services run from copies, so that neither was started more often than the other. */
 async function worthOf({ name, work, without }: Construct, whole: TreeCopy, changed: TreeCopy): Promise<Measurement> {
   using changes = new DisposableStack();
   for (const change of without) {
@@ -31,7 +31,7 @@ async function worthOf({ name, work, without }: Construct, whole: TreeCopy, chan
   // The first round warms up.
   for (const side of [kept, taken]) await side.round();
   for (let round = 0; round < kept.rounds; round++) {
-    // Both sides begin a round equally often.
+    // The sides take turns at going first.
     const isFirst = round % 2 === 0;
     if (isFirst) figures.kept.push(await kept.round());
     figures.taken.push(await taken.round());

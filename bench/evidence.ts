@@ -1,7 +1,7 @@
 /**
- * What evidence costs: attestations compared with bare Ed25519 signing, in wall time and in CPU time, which varies less on a
- * busy machine; how long attestations block the service's thread; the time to recompute a long chain; and how much later a
- * service starts with a full store.
+ * What evidence costs. Attestations are compared with bare Ed25519 signing, in wall time and in CPU time, which varies less on a
+ * busy machine. Also measured: how long attestations block the service's thread, how long it takes to recompute a long chain, and
+ * how much later a service starts with a full store.
  */
 import { sign } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -27,18 +27,18 @@ import { type Measurement, median } from './measurement.ts';
 
 const backlogJobs = 10_000;
 /**
- * The number of jobs that are attested before anything is measured: after the first few, a service has its threads, and its
- * code is compiled.
+ * How many jobs are attested before anything is measured. After the first few, the service's threads exist and its code is
+ * compiled.
  */
 const warmUpJobs = 1000;
-/** Before a service starts with a full store, copies of the store's jobs make their number this many times as large. */
+/** Before a service starts with a full store, copying multiplies the store's jobs by this number. */
 const storeCopies = 10;
 const storedJobs = storeCopies * (warmUpJobs + backlogJobs);
 const chainLength = 10_000;
 const largeOutputBytes = 2 * 1024 * 1024;
 const starts = 5;
 
-/** Attestations, the delay they cause, a chain and two starts. */
+/** Measures attestations, the delay that they cause, a chain and two starts. */
 export async function measure(): Promise<readonly Measurement[]> {
   using scratch = scratchDirectory();
   const full = join(scratch.path, 'full');
@@ -111,7 +111,7 @@ async function largeResults(dataDir: string): Promise<Measurement[]> {
   ];
 }
 
-/** How late timers were, in milliseconds, while attestations were prepared as the API prepares them for its answers. */
+/** How late timers were, in milliseconds, while attestations were prepared as the API prepares them. */
 async function servingDelay(
   store: Store,
   { jobs, dataDir }: { readonly jobs: readonly JobKey[]; readonly dataDir: string },
@@ -162,7 +162,7 @@ async function endedJob(store: Store, events: readonly EventBody[]): Promise<Job
   return key;
 }
 
-/** Drains the outbox as the attestor does: the time, the CPU time, and how late this thread's timers were. */
+/** Drains the outbox as the attestor does. Returns the time, the CPU time, and how late this thread's timers were. */
 async function drained(store: Store, { dataDir, signer }: { readonly dataDir: string; readonly signer: Signer }) {
   const keys = openSigningKeys(dataDir);
   const delay = monitorEventLoopDelay({ resolution: 1 });
@@ -182,7 +182,7 @@ async function drained(store: Store, { dataDir, signer }: { readonly dataDir: st
   return { milliseconds, microsecondsOfCpu, delay };
 }
 
-/** Signs, with the same key, messages as long as those of attestations, and does nothing else. */
+/** Signs messages and does nothing else. The key and the messages' length are those of attestations. */
 function bareSignatures(dataDir: string): { perSecond: number; microsecondsOfCpu: number } {
   const { privateKey } = openSigningKeys(dataDir).current();
   const message = Buffer.alloc(3300, 'x');
@@ -233,7 +233,7 @@ async function idleDelay(): Promise<number> {
   return delay.max / 1e6;
 }
 
-/** Copies every job of a store under other ids, so that the store has `times` as many jobs. */
+/** Copies every job in a store under other ids, so that the store then has `times` times as many jobs. */
 function multiply(path: string, times: number): void {
   using database = new DatabaseSync(path);
   database.exec('pragma foreign_keys = off');

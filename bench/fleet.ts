@@ -1,7 +1,7 @@
 /**
- * Nodes of one service on one PostgreSQL server, all on this machine: jobs a second with one, two and four nodes, and what a
- * job costs the database and the processors. One node on PostgreSQL is compared with one on SQLite, and long queues with a
- * short one.
+ * Nodes of one service on one PostgreSQL server, all on this machine: jobs per second with one, two and four nodes, and what a
+ * job costs the database and the processors. One node on PostgreSQL is compared with one node on SQLite, and long queues with a
+ * short queue.
  */
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ const jobs = 800;
 const jobsOfRound = 200;
 const roundsBesideSqlite = 9;
 const NODE_COUNTS = [1, 2, 4] as const;
-/** The run with this many nodes shows what a job costs: one node signs and the other does not. */
+/** The run with this many nodes shows what a job costs: one node signs, the other does not. */
 const costsOf = 2;
 
 const KEYS = Array.from({ length: tenants }, (_, tenant) => `key-of-the-benchmark-${tenant}`);
@@ -40,12 +40,12 @@ const NODE_FLAGS = {
   'legacy-keys': KEYS.map((key, tenant) => `tenant-${tenant}=${key}`).join(','),
 };
 
-/** The usage of all jobs of one run together. Processor time is in milliseconds. */
+/** What all jobs of one run used together. Processor time is in milliseconds. */
 interface Run {
   readonly nodes: number;
   readonly milliseconds: number;
   readonly database: DatabaseCounters;
-  /** Processor time of each node's process, the signing node first. */
+  /** Processor time of each node's process. The signing node comes first. */
   readonly nodesMs: readonly number[];
   readonly machineMs: number;
 }
@@ -88,7 +88,7 @@ async function run(server: PostgresServer, count: number): Promise<Run> {
   return { nodes: count, ...(await observed(server, nodes, callers, url)) };
 }
 
-/** One node on each kind of store. They take turns, because the speed of a machine changes during a measurement. */
+/** Compares one node on each kind of store. The two take turns, because a machine's speed changes during a measurement. */
 async function besideSqlite(): Promise<Measurement> {
   await using server = await startPostgres();
   await using stack = new AsyncDisposableStack();
@@ -140,7 +140,7 @@ async function observed(
 
 /** What one job costs, in milliseconds of processor time unless a member says otherwise. */
 interface JobCost {
-  /** The time of the node's process, on all its threads, without signing. */
+  /** The time of the node's process on all its threads, without signing. */
   readonly nodeMs: number;
   /** The time of the cell, and of the processes that make, limit and remove it. */
   readonly cellMs: number;
@@ -148,7 +148,7 @@ interface JobCost {
   readonly databaseMs: number;
   /** The time of the node that signs. */
   readonly signMs: number;
-  /** The part of the time from `commit` to its answer in which no processor works: the database's disk and the network. */
+  /** The time from `commit` to its answer. It is a wait, not processor time: for the database's disk and the network. */
   readonly commitLatencyMs: number;
 }
 
@@ -176,13 +176,13 @@ function besideOneNode({ nodes, milliseconds }: Run, one: Run): Measurement {
   };
 }
 
-/** A job that starts at once takes two commits: it is admitted and started, and it ends. */
+/** A job that starts at once takes two commits: one when it is admitted and started, one when it ends. */
 const commitsMax = 2;
 const jobsAlone = 50;
 
 /**
- * The commits that a job waits for. No other job shares them, because only one job runs at a time. Output from well before
- * the end of a program is in an earlier commit, which nobody waits for.
+ * The commits that a job waits for. No other job shares them, because only one job runs at a time. Output from well before the
+ * end of a program goes into an earlier commit, and nobody waits for that commit.
  */
 async function pathOfOneJob(server: PostgresServer): Promise<Measurement> {
   const url = await newSchema(server.url);
@@ -210,7 +210,7 @@ async function pathOfOneJob(server: PostgresServer): Promise<Measurement> {
   };
 }
 
-/** The number of the last change in a fleet of one node, and how many jobs have no signature yet. */
+/** The number of the latest change in a fleet of one node, and how many jobs are not signed yet. */
 async function changesOf(session: Session): Promise<{ readonly changes: number; readonly unsigned: number }> {
   const { rows } = await session.execute<{ changes: number; unsigned: number }>({
     sql: `select max(number) as changes, (select count(*) from attestation_outbox) as unsigned from node_changes`,
@@ -228,7 +228,7 @@ async function changesWithoutSigning(session: Session): Promise<number> {
   }
 }
 
-/** The costs of a job with the most nodes, compared with one node. */
+/** What a job costs with the most nodes, compared with one node. */
 function* costsInDatabase(runs: readonly Run[]): Generator<Measurement> {
   const [one, most] = [runs[0], runs.at(-1)];
   if (one === undefined || most === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * What the HTTP side costs compared with Fastify alone, with the same client in the same run; what slow readers of the largest
- * results cost in memory and in other clients' time; and how long a tenant's first job waits behind a thousand jobs of another.
+ * Compares the HTTP side with Fastify alone, with the same client in the same run. Also measures what slow readers of the largest
+ * results cost in memory and other clients' time, and how long a tenant's first job waits behind a thousand of another.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -14,7 +14,7 @@ import { type Measurement, median } from './measurement.ts';
 
 const tenants = ['alpha', 'beta', 'gamma', 'delta'] as const;
 
-/** Budgets that the measurements would otherwise exhaust; all other settings are defaults. */
+/** Raised budgets, because the measurements would exhaust the usual ones. All other settings have their defaults. */
 const RAISED = {
   'legacy-keys': tenants.map((tenant) => `${tenant}=key-of-${tenant}`).join(','),
   'rate-per-second': '1000000',
@@ -30,7 +30,7 @@ const rounds = 7;
 const roundMilliseconds = 1000;
 const endedJobs = 60;
 
-/** Requests a second, memory under slow readers, and fairness between tenants. Only names that contain `only` are chosen. */
+/** Requests per second, memory under slow readers, and fairness between tenants: all whose names contain `only`. */
 export async function* measure({ only = '' }: { readonly only?: string | undefined }): AsyncGenerator<Measurement> {
   const isWanted = (what: string) => what.includes(only);
   if (['detail', 'list of 50', 'submission'].some(isWanted)) yield* await throughput(isWanted);
@@ -42,7 +42,7 @@ async function throughput(isWanted: (what: string) => boolean): Promise<Measurem
   using scratch = scratchDirectory();
   using client = new Client();
   await using bare = await serveBare();
-  // There is one slot. Once the jobs to be read have ended, a long job takes it, so that later jobs stay queued.
+  // There is one slot. Once the jobs to be read have ended, a long job takes the slot, so that later jobs stay queued.
   await using service = await serveService({ ...RAISED, concurrency: '1' }, scratch.path);
   const api = clientOf(service, 'alpha');
   const ids = await hellos(api, endedJobs);
@@ -69,7 +69,7 @@ async function throughput(isWanted: (what: string) => boolean): Promise<Measurem
   return measurements;
 }
 
-/** The target for requests a second, as a fraction of what bare Fastify reaches with the same bytes. */
+/** The target for requests per second, as a fraction of what bare Fastify reaches with the same bytes. */
 const TARGETS: Readonly<Record<string, Measurement['target']>> = { 'list of 50': { ratio: 0.4, is: 'at least' } };
 
 interface Driven {
@@ -77,7 +77,7 @@ interface Driven {
   readonly requests: readonly string[];
 }
 
-/** Rounds take turns, so that other work of the host affects both sides. The median round of each side counts. */
+/** Compares the service with the bare server. Rounds take turns, so that other work on the host affects both. Medians count. */
 async function besideBare(
   asked: Pick<Measurement, 'what' | 'target'>,
   client: Client,
@@ -120,7 +120,7 @@ async function roundOf(client: Client, { server, requests }: Driven): Promise<Fi
 const slowSeconds = 10;
 const MIB = 2 ** 20;
 
-/** Prints a MiB to each stream, and writes outputs with the most bytes that are allowed. */
+/** Prints a MiB to each stream, and writes outputs with as many bytes as are allowed. */
 const LARGEST = `
 head -c 1000000 /dev/zero | tr '\\0' 'o' | fold -w 1000
 head -c 1000000 /dev/zero | tr '\\0' 'e' | fold -w 1000 >&2
@@ -140,10 +140,10 @@ async function slowReaders(): Promise<Measurement[]> {
     if (artifacts.length !== 2) throw new Error('the largest result is not complete');
     requests.push(get(`/v1/jobs/${job_id}/result`, tenant), get(`/v1/jobs/${job_id}/replay?limit=1000`, tenant));
   }
-  // The first use makes a fresh heap grow. After these warm-up answers, only memory that is held makes it grow.
+  // First use makes a fresh heap grow. After these warm-up answers, the heap grows only if memory is held.
   for (let reading = 0; reading < 10; reading++) await Promise.all(requests.map((text) => sizeOf(service, text)));
   const alone = await probed(service, slowSeconds);
-  // Two connections are left for the health check: its present one, and its previous one, which is still closing.
+  // Two connections are left for the health check: the present one, and the previous one, which may still be closing.
   const readers = connectionsMax - 2;
   await client.order({ kind: 'hold', port: service.port, requests, connections: readers });
   const during = await probed(service, slowSeconds);
@@ -161,7 +161,7 @@ async function slowReaders(): Promise<Measurement[]> {
 }
 
 interface Probed {
-  /** Resident memory in MiB: the highest, and the last. */
+  /** The highest and the last resident memory, in MiB. */
   readonly mib: number;
   readonly endMib: number;
   /** The 99th percentile for `/healthz`, in milliseconds. */
@@ -169,7 +169,7 @@ interface Probed {
   readonly slowest: number;
 }
 
-/** Asks for the health of a service again and again, and reads its memory. */
+/** Asks for a service's health again and again, and reads the service's memory. */
 async function probed({ port, pid }: Served, seconds: number): Promise<Probed> {
   const delays: number[] = [];
   let mib = 0;
@@ -190,7 +190,7 @@ async function probed({ port, pid }: Served, seconds: number): Promise<Probed> {
   };
 }
 
-/** The time from the first try to the answer. A refused connection is tried again, and its time counts. */
+/** The time from the first try to the answer. After a refused connection, it tries again, and that time counts too. */
 async function healthMilliseconds(port: number, agent: Agent): Promise<number> {
   const startedAt = performance.now();
   while (!(await isHealthy(port, agent))) await pause(1);
@@ -211,7 +211,7 @@ function isHealthy(port: number, agent: Agent): Promise<boolean> {
 
 const queuedJobs = 1000;
 
-/** How long the first job of a tenant takes, on an empty service and behind a thousand jobs of another tenant. */
+/** How long a tenant's first job takes on an empty service, and behind a thousand jobs of another tenant. */
 async function fairness(): Promise<Measurement> {
   using scratch = scratchDirectory();
   await using service = await serveService(RAISED, scratch.path);
@@ -266,7 +266,7 @@ function post(path: string, body: string): string {
   return `${head('POST', path, 'alpha')}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
-/** How many bytes the body of an answer has. */
+/** The number of bytes in an answer's body. */
 async function sizeOf({ port }: Served, text: string): Promise<number> {
   const [, method = '', path = ''] = /^(\S+) (\S+)/.exec(text) ?? [];
   const [, authorization = ''] = /\r\nauthorization: (.*)\r\n/.exec(text) ?? [];

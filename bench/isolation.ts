@@ -1,6 +1,6 @@
 /**
- * How many attacks were tried on each isolated class, and how many of them the class repelled. The attacks are the cases of
- * `test/hostile`, from which the tests and the threat model are made too. The bench names the cases that failed.
+ * How many attacks were tried on each isolated class, and how many of them the class repelled. The attacks are the cases in
+ * `test/hostile`; the tests and the threat model are made from the same cases. The bench names the cases that failed.
  */
 import { hostileCases } from '../test/hostile/cases.ts';
 import {
@@ -35,7 +35,7 @@ async function tryAll(hostileClass: HostileClass): Promise<{ tried: number; held
   return { tried: cases.length, held: outcomes.filter(Boolean).length, accepted };
 }
 
-/** Tries cases, this many at a time, and says which of them passed. */
+/** Tries cases, this many at a time. Returns for each case whether it passed. */
 async function inTurns(cases: readonly HostileCase[], target: Target, atOnce: number): Promise<boolean[]> {
   const outcomes: boolean[] = [];
   const rest = cases.values();

@@ -1,4 +1,4 @@
-/** What running a program through the service costs, compared with the bare interpreter on the same host. */
+/** What it costs to run a program through the service, compared with the bare interpreter on the same host. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { type EmbeddedService, openEmbeddedService } from 'vouchbox/embedded-service';
@@ -6,7 +6,7 @@ import { type Measurement, median } from './measurement.ts';
 
 const run = promisify(execFile);
 
-/** The languages of the contract, which every host has. */
+/** The contract's languages. Every host has them. */
 const PROGRAMS = {
   python: { code: 'print("hello")', command: ['/usr/bin/python3', '-c'] },
   node: { code: 'console.log("hello")', command: [process.execPath, '-e'] },
@@ -17,7 +17,7 @@ type Measured = keyof typeof PROGRAMS;
 const singles = 20;
 const together = 100;
 
-/** For each language: one job at a time, from submission to result, and many at once. */
+/** For each language, measures one job at a time, from submission to result, and many jobs at once. */
 export async function measure(): Promise<readonly Measurement[]> {
   await using service = await openEmbeddedService();
   const { isolation_class } = await service.client.capabilities();
@@ -60,7 +60,7 @@ async function allAtOnce({ client }: EmbeddedService, language: Measured): Promi
   };
 }
 
-/** Fails if the output is wrong, because a figure for wrong output would mean nothing. */
+/** Fails if the output is wrong. A figure for wrong output would mean nothing. */
 function expectHello(stdout: string): void {
   if (stdout !== 'hello\n') throw new Error(`a program gave ${JSON.stringify(stdout)} in place of hello`);
 }

@@ -1,7 +1,7 @@
 /**
- * How many tests of a compiled C++ program POST /v1/gradings runs per second. The baseline is the published method of
- * go-judge on bare crun: it compiles once, and each test gets a copy of the product and a cell. Neither side counts the
- * compilation: the service keeps the product of an earlier round. The other baseline has a compiling job for each test.
+ * How many tests of a compiled C++ program POST /v1/gradings runs per second. The baseline is go-judge's published method on bare
+ * crun: it compiles once, and each test gets a copy of the product and a cell. Compilation counts on neither side: the service
+ * keeps the product from an earlier round. In the other baseline, each test is a job that compiles.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { GradingAnswer, GradingDetail, JobSubmission } from '@vouchbox/protocol';
@@ -18,7 +18,7 @@ const TESTS = Array.from({ length: 200 }, (_, at) => ({
   stdin: `${at} ${at * at}\n`,
   expected: `${at + at * at}\n`,
 }));
-/** How many tests run if every test compiles: more tests would take minutes. */
+/** How many tests run if every test compiles. More tests would take minutes. */
 const FEW = 10;
 const workers = 2;
 

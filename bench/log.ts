@@ -1,6 +1,6 @@
 /**
- * What the log costs: a service that logs and promises every job is compared with a service without a log, in rounds that
- * take turns. It also measures how soon a job has its proof: a single job, and the last of a thousand jobs at once.
+ * What the log costs: a service that logs and promises every job is compared with a service without a log, in rounds that take
+ * turns. It also measures how soon a job has its proof, for a single job and for the last of a thousand jobs at once.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { serveService } from './http/processes.ts';
@@ -21,7 +21,7 @@ const loneJobs = 20;
 const LOGGED = { 'log-host': 'log.example', 'log-promises': 'all' };
 const python = hello('python');
 
-/** A figure of the service with the log, and of the service without. */
+/** One figure for the service with a log, and one for the service without. */
 interface Both<Value> {
   readonly logged: Value;
   readonly plain: Value;
@@ -95,7 +95,7 @@ function rate(when: string, { logged, plain }: Both<number[]>): Measurement {
   };
 }
 
-/** The time from the result of a single job to its proof, compared with the time to its attestation. */
+/** Measures the time from a single job's result to its proof, compared with the time to its attestation. */
 async function loneProofs(logged: ServedCells): Promise<Measurement> {
   const [proofs, attestations]: [number[], number[]] = [[], []];
   await withClients(logged, 1, async ([client]) => {
@@ -134,7 +134,7 @@ async function answered({ port }: ServedCells, path: string): Promise<void> {
   }
 }
 
-/** Submits all jobs at once: the time until the last result, and until the last proof. */
+/** Submits all jobs at once. Measures the time until the last result and until the last proof. */
 async function burstProofs(services: Both<ServedCells>): Promise<Measurement> {
   const [proofs, results]: [number[], number[]] = [[], []];
   for (let round = 0; round < 2; round++) {
@@ -151,7 +151,7 @@ async function burstProofs(services: Both<ServedCells>): Promise<Measurement> {
   };
 }
 
-/** Runs the burst, and waits until the service has these documents of the log for every job. */
+/** Runs the burst, and waits until the service has these log documents for every job. */
 async function burstAt(service: ServedCells, parts: readonly string[]) {
   return await withClients(service, burstClients, async (clients) => {
     const started = performance.now();

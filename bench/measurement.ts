@@ -1,7 +1,7 @@
 /** One figure with its baseline, and how both are printed. */
 
 export interface Measurement {
-  /** The measured thing, in a few words. */
+  /** What is measured, in a few words. */
   readonly what: string;
   readonly value: number;
   /** Empty if the value counts the things that `what` names. */
@@ -12,9 +12,9 @@ export interface Measurement {
   readonly spread?: readonly [number, number];
   /** The target for the figure divided by its baseline. */
   readonly target?: { readonly ratio: number; readonly is: 'at most' | 'at least' };
-  /** The target for the figure itself: at most this. */
+  /** The largest figure that meets the target. */
   readonly valueMax?: number;
-  /** A remark that is printed in a line above the figure. */
+  /** A remark that is printed on the line above the figure. */
   readonly note?: string;
 }
 
@@ -57,7 +57,7 @@ export function median(values: readonly number[]): number {
   return percentile(values, 0.5);
 }
 
-/** The quantile of some figures: the figure below which the given `part` of them lies. `part` is from 0 to 1. */
+/** A quantile of some figures: the given `part` of the figures, from 0 to 1, lies below it. */
 export function percentile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(Math.floor(sorted.length * part), sorted.length - 1)] ?? Number.NaN;

@@ -1,5 +1,5 @@
 /**
- * The results of a bench run with the machine and the targets: as JSON for programs, and as tables for readers.
+ * Reports the results of a bench run, with the machine and the targets, as JSON for programs and as tables for readers.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -12,9 +12,9 @@ export interface Report {
   readonly schema: 'svc.bench.v1';
   readonly measured_at: string;
   readonly machine: Machine;
-  /** Processes that ran or waited for a core on average in the minute before the run. */
+  /** How many processes on average ran or waited for a core in the minute before the run. */
   readonly load_before: number;
-  /** Measurements by the name of their bench, in the order in which they were made. */
+  /** Measurements in the order in which they were made, keyed by the name of their bench. */
   readonly benches: Readonly<Record<string, readonly ReportedMeasurement[]>>;
 }
 
@@ -23,7 +23,7 @@ export interface Machine {
   readonly memory_mb: number;
   readonly kernel: string;
   readonly processor: string;
-  /** Each sync of a file takes at least so many milliseconds, as `--sync-ms` says; 0 if the disk alone decides. */
+  /** The least number of milliseconds that a file's sync takes, from `--sync-ms`; 0 if only the disk decides. */
   readonly sync_ms: number;
   /** The version that each program states; null if it is not installed. */
   readonly versions: Readonly<Record<string, string | null>>;
@@ -31,7 +31,7 @@ export interface Machine {
 
 interface ReportedMeasurement extends Measurement {
   readonly ratio: number | null;
-  /** Whether the target was met; null if there is none. */
+  /** Whether the target was met; null if there is no target. */
   readonly held: boolean | null;
 }
 
@@ -45,7 +45,7 @@ const PROGRAMS = {
   runsc: ['runsc', '--version'],
 } as const;
 
-/** The machine that this runs on. */
+/** The machine on which this runs. */
 export function thisMachine(): Machine {
   const versions = Object.entries(PROGRAMS).map(([name, command]) => [name, versionOf(command)] as const);
   return {
@@ -107,7 +107,7 @@ const ELSEWHERE: Readonly<Record<string, ReportDocument>> = {
 };
 const END = '<!-- Up to here. -->';
 
-/** Puts the tables of a report in their places in the documents, each between two marks. The rest is unchanged. */
+/** Puts each table of a report in its place in the documents, between two marks. The rest is unchanged. */
 export function writeDocuments(report: Report): void {
   const documents = Map.groupBy(Object.entries(report.benches), ([name]) => ELSEWHERE[name] ?? BENCHMARKS);
   for (const [document, benches] of documents) {

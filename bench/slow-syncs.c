@@ -1,4 +1,4 @@
-/* Makes each sync of a file last at least as long as SYNC_NANOSECONDS says: a library for LD_PRELOAD. */
+/* A library for LD_PRELOAD. It makes each file sync last at least as long as SYNC_NANOSECONDS says. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/** Runs a program and everything that it starts on a disk whose syncs take longer, as those of many servers do. */
+/** Runs a program, and everything that it starts, as on a disk with slower syncs. Many servers have such disks. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,10 +6,10 @@ import { scratchDirectory } from './speed/bench-service.ts';
 
 const SOURCE = join(import.meta.dirname, 'slow-syncs.c');
 
-/** Runs this program again, with syncs of files that take at least so many milliseconds. Gives its exit code. */
+/** Runs this program again, with file syncs that take at least this many milliseconds. Returns its exit code. */
 export function runWithSlowSyncs(milliseconds: number): number {
   using scratch = scratchDirectory();
-  // PostgreSQL runs as a user of its own, and must be able to load the library.
+  // PostgreSQL runs as its own user, and that user must be able to load the library.
   chmodSync(scratch.path, 0o755);
   const library = join(scratch.path, 'slow-syncs.so');
   execFileSync('cc', ['-O2', '-shared', '-fPIC', '-o', library, SOURCE]);
@@ -21,5 +21,5 @@ export function runWithSlowSyncs(milliseconds: number): number {
   return status ?? 1;
 }
 
-/** Milliseconds that each sync of this process takes at least; 0 if its syncs are those of the disk. */
+/** The least number of milliseconds that a sync takes in this process; 0 if only the disk decides. */
 export const slowSyncMilliseconds = Number(process.env['SYNC_NANOSECONDS'] ?? 0) / 1e6;

@@ -1,7 +1,7 @@
 /**
- * What a job costs from submission to terminal result, compared with the bare interpreter and cold runtimes, in rounds that take
- * turns, so that other work of the machine affects both sides. Everything is durable, chained and signed, as by default. After
- * that, the cost of the service itself: with very many stored jobs, at its start and when idle, and what it leaves on the host.
+ * What a job costs from submission to terminal result, compared with the bare interpreter and cold runtimes. Rounds take turns,
+ * so that other work on the machine affects both sides. As by default, everything is durable, chained and signed. Then the cost
+ * of the service itself: with very many stored jobs, at its start, when idle, and what it leaves on the host.
  */
 import type { JobSubmission } from '@vouchbox/protocol';
 import { measure as measureHttp } from './http.ts';
@@ -14,10 +14,10 @@ import { idleMemory, startTime } from './speed/own.ts';
 import { burst, latency, throughput } from './speed/runs.ts';
 import { manyStored } from './speed/stores.ts';
 
-/** Prints almost as many bytes as are stored of one stream at most, in lines that fit the record caps. */
+/** Prints almost as many bytes as one stream may store, in lines that fit the record caps. */
 const MEBIBYTE: JobSubmission = { language: 'python', code: 'print((("x" * 1023) + "\\n") * 1023)' };
 
-/** The figures of a service with only the namespace class. */
+/** Figures for a service that has only the namespace class. */
 const NAMESPACE_FIGURES: readonly Figures[] = [
   latency({ what: 'namespace python', submission: hello('python'), run: { bare: 'python' }, targets: [0.7, 2, 0.8] }),
   latency({ what: 'namespace node', submission: hello('node'), run: { bare: 'node' }, targets: [0.5, null, null] }),
@@ -57,7 +57,7 @@ const NAMESPACE_FIGURES: readonly Figures[] = [
   leftovers,
 ];
 
-/** The figures of a service with only gVisor. */
+/** Figures for a service that has only gVisor. */
 const GVISOR_FIGURES: readonly Figures[] = [
   latency({
     what: 'gVisor python',
@@ -79,7 +79,7 @@ const GVISOR_FIGURES: readonly Figures[] = [
   }),
 ];
 
-/** Measurements that need no special service, by name. */
+/** Measurements that need no special service, keyed by name. */
 const OTHER_FIGURES: Readonly<
   Record<string, (options: SpeedOptions) => AsyncIterable<Measurement> | Promise<readonly Measurement[]>>
 > = {
@@ -90,9 +90,9 @@ const OTHER_FIGURES: Readonly<
 };
 
 export interface SpeedOptions {
-  /** Only figures whose names contain this text; default: all figures. */
+  /** Measure only figures whose names contain this text. Default: all figures. */
   readonly only?: string | undefined;
-  /** Whether a million jobs are stored, which takes minutes, and not only a hundred thousand. */
+  /** Whether to store a million jobs instead of a hundred thousand. This takes minutes. */
   readonly isLong?: boolean;
 }
 

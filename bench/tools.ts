@@ -1,7 +1,7 @@
 /**
- * What a call of a tool costs, from the program to the caller's function and back: a thousand calls at once, and a thousand calls
- * one after another. The latter are compared with two syncs of the disk and one round trip of HTTP for each call. Both are
- * measured in each class, and on PostgreSQL with the caller at another node than the cell.
+ * What a tool call costs, from the program to the caller's function and back: a thousand calls at once, and a thousand calls one
+ * after another. The latter are compared with two disk syncs and one HTTP round trip for each call. Both are measured in each
+ * class, and on PostgreSQL with the caller and the cell at different nodes.
  */
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ export async function* measure(): AsyncGenerator<Measurement> {
   yield* measuredAt('PostgreSQL, asked at another node', caller, [caller, cells]);
 }
 
-/** Calls of programs that are submitted to a service, or to a node of one. */
+/** Measures the calls of programs that are submitted to a service or to one of its nodes. */
 async function* measuredAt(
   where: string,
   asked: ServedCells,
@@ -94,9 +94,9 @@ async function* measuredAt(
   }
 }
 
-/** Milliseconds of a run whose calls are all answered. */
+/** Times of a run in milliseconds. All calls of the run are answered. */
 interface Timed {
-  /** The time of the run, from its submission to its result. */
+  /** The time from the run's submission to its result. */
   readonly run: number;
   /** The time from the first call to the last, without the start and the end of the job. */
   readonly calls: number;
@@ -118,7 +118,7 @@ async function timed(client: ServiceClient, language: 'python' | 'node', code: s
   return { run, calls: (between * calls) / (calls - 1) };
 }
 
-/** The milliseconds that calls need at least: for each call, two synced appends to a file and one request. */
+/** The least number of milliseconds that the calls need: for each call, two synced appends to a file and one request. */
 async function floorMilliseconds({ dataDirectory, port }: ServedCells): Promise<number> {
   const file = openSync(join(dataDirectory, 'synced'), 'w');
   const headers = { authorization: `Bearer ${KEY}` };

@@ -1,8 +1,8 @@
 /**
- * The forms of the service's answers, made from the schemas of the contract: what a client checks before it believes an
+ * Makes the forms of the service's answers from the contract's schemas. A client checks an answer's form before it believes the
  * answer. `packages/client/src/answer-check.ts` says how to read a form. Where a schema lists words, the form accepts any text,
- * since a newer service may have more words. All members of receipts and of the data of events may be missing, because older
- * versions stored fewer members.
+ * since a newer service may have more words. Any member of a receipt or of an event's data may be missing, because older versions
+ * stored fewer members.
  */
 import { AnyReceipt, AwaitedSubmission, EVENT_DATA, JobEvent, JobId, OPERATIONS } from '@vouchbox/protocol';
 
@@ -28,14 +28,14 @@ const LETTERS: Readonly<Record<string, string>> = {
 
 const plain = (schema: unknown): Schema => JSON.parse(JSON.stringify(schema)) as Schema;
 const isSame = (schema: Schema, other: unknown) => JSON.stringify(schema) === JSON.stringify(other);
-/** The members that older servers and versions have too. For other schemas, the contract says which members are required. */
+/** The members that are required, because older servers and versions also have them. The contract decides for other schemas. */
 const REQUIRED: readonly (readonly [schema: unknown, members: readonly string[]])[] = [
   [AnyReceipt, []],
   [JobEvent, ['job_id', 'seq', 'kind']],
   [AwaitedSubmission, ['job_id', 'status']],
 ];
 
-/** The form of each JSON answer by its method and path, and of the data of each kind of event. */
+/** The form of each JSON answer, keyed by method and path, and the form of each kind of event's data. */
 export function answerForms(): { readonly answers: Record<string, Form>; readonly events: Record<string, Form> } {
   const answers: [string, Form][] = [];
   for (const { method, path, answers: given } of Object.values(OPERATIONS)) {
@@ -47,7 +47,7 @@ export function answerForms(): { readonly answers: Record<string, Form>; readonl
   return { answers: Object.fromEntries(answers), events: Object.fromEntries(events) as Record<string, Form> };
 }
 
-/** The module of the TypeScript client with the forms. Members that occur in several places have a name and are written once. */
+/** The TypeScript client's module with the forms. Members that occur in several places get a name and are written once. */
 export function answerFormsModule(): string {
   const { answers, events } = answerForms();
   const repeated = repeatedMembers({ ...answers, ...events });
@@ -69,10 +69,10 @@ export const EVENT_FORMS: Readonly<Record<string, Form>> = ${spelled(events, rep
 `;
 }
 
-/** Members whose text is shorter than this are written out in every place. */
+/** Members whose text is shorter than this are written out wherever they occur. */
 const repeatedCharactersMin = 60;
 
-/** Objects that occur in several places, as JSON, inner objects first. An object is named after the first member that has it. */
+/** Objects that occur in several places, as JSON, inner objects first. Each has the name of the first member that has it. */
 function repeatedMembers(forms: Readonly<Record<string, Form>>): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   const repeated = new Set<string>();
@@ -114,7 +114,7 @@ function isList(form: Form): form is readonly [Form] | readonly [Form, null] {
 /** @throws Error for a schema that no form can express */
 export function formOf(schema: Schema): Form {
   if (isSame(schema, JobId)) return 'j';
-  // A server of v0.3 says null where a job has none.
+  // A server with v0.3 says null if a job has no receipt.
   if (isSame(schema, AnyReceipt)) return [membersOf(schema, schema.properties ?? {}), null];
   if (schema.enum !== undefined) return 's';
   if (schema.anyOf !== undefined) return anyOf(schema.anyOf);
@@ -126,7 +126,7 @@ export function formOf(schema: Schema): Form {
 }
 
 /**
- * The form of alternatives, one of which may be null. Several objects become one object with the members of all, and each member
+ * The form of alternatives. One of them may be null. Several objects become one object with all their members, and each member
  * may be missing. @throws Error for alternatives that one form cannot express together
  */
 function anyOf(schemas: readonly Schema[]): Form {

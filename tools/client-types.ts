@@ -1,6 +1,6 @@
 /**
- * The client's types, made from the schemas of the contract. They are plain TypeScript and need no other package, so a program
- * that installs only the client has every type.
+ * Makes the client's types from the contract's schemas. They are plain TypeScript and need no other package, so a program that
+ * installs only the client has every type.
  */
 import {
   ArtifactRecord,
@@ -39,7 +39,7 @@ interface Schema {
   readonly description?: string;
 }
 
-/** The lists of words that have a name. A list must come before longer lists that contain it. */
+/** Lists of words that have a name. A list must come before any longer list that contains it. */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   TerminalStatus: TERMINAL_STATUSES,
   JobStatus: JOB_STATUSES,
@@ -60,7 +60,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
 /** Schemas whose types are written by hand here. */
 const LEFT_OUT = new Set(['JobEvent', 'ErrorEnvelope', 'CancellationAnswer']);
 
-/** Every schema that has a name. A schema is recognised by its text, because an optional schema is a copy of the object. */
+/** Every schema that has a name. A schema is recognised by its text, because making it optional copies the object. */
 const NAMED = {
   ...COMPONENT_SCHEMAS,
   ArtifactRecord,
@@ -79,7 +79,7 @@ export interface CancellationAnswer extends JobDetail {
 }
 `;
 
-/** If the kind of unknown events were a plain string, TypeScript could not tell the known kinds apart from them. */
+/** If an unknown event's kind were a plain string, TypeScript could not tell known kinds from unknown ones. */
 const EVENTS = `/** An event's kind that is not a known one. It is text: compare it as \`String(event.kind)\`. */
 export declare enum UnknownKind {
   any = 'a kind that this version of the client does not know',

@@ -1,7 +1,7 @@
 /**
- * Completes a package-lock: `npm install` silently leaves out an optional platform package that the used registry lacks, and
- * then `npm ci` refuses the lock everywhere. The missing entry follows from the name of the package and the exact version that
- * its parent requires, so one lock serves every platform.
+ * Completes a package-lock. `npm install` silently leaves out an optional platform package that the registry in use lacks, and
+ * `npm ci` then refuses the lock everywhere. The missing entry follows from the package's name and the exact version that its
+ * parent requires, so one lock serves every platform.
  */
 
 const OPERATING_SYSTEMS = [
@@ -23,7 +23,7 @@ function wordsIn(name, vocabulary) {
   return vocabulary.filter((word) => new RegExp(`(^|[-_./])${word}([-_./]|$)`).test(name));
 }
 
-/** The C library that a package is built for, from its name. */
+/** The C library for which a package is built, according to its name. */
 function libraryOf(name) {
   if (name.includes('musl')) return ['musl'];
   return /gnu|glibc/.test(name) ? ['glibc'] : [];
@@ -54,9 +54,9 @@ function platformEntry(name, version, parent) {
 }
 
 /**
- * Adds the missing optional packages to a parsed lock and removes registry addresses, so that the lock names no host. @param lock
- * a parsed package-lock of version 3; changed in place @returns {{ added: string[], impossible: string[] }} what was added, and
- * what cannot be added without an exact version
+ * Adds the missing optional packages to a parsed lock and removes registry addresses, so that the lock names no host.
+ * @param lock a parsed package-lock of version 3; changed in place
+ * @returns {{ added: string[], impossible: string[] }} what was added, and what cannot be added without an exact version
  */
 export function completeLock(lock) {
   const added = [];

@@ -1,4 +1,4 @@
-/** A copy of the project in its own directory, in which a source can be changed and the tests can run. */
+/** Copies the project into a directory of its own, where sources can be changed and tests can run. */
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -16,9 +16,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
-/** The directory of published vectors, which may be beside a clone. */
+/** The directory with published vectors. It may be beside a clone. */
 const BESIDE = join(ROOT, '../shared');
-/** The installed modules that are links to the sources. In the copy, they must link to its own sources. */
+/** The installed modules that are links to the sources. In the copy, they must link to the copy's own sources. */
 const OWN = ['@vouchbox', 'vouchbox', '.bin'];
 
 export interface Change {
@@ -35,13 +35,13 @@ export interface TreeCopy extends AsyncDisposable {
   replaced(file: string, text: string): Disposable;
 }
 
-/** The files that the set-up built. Without them, cells would be made in another way than usual. */
+/** The files that the set-up built. Without them, cells would not be made in the usual way. */
 const BUILT = 'packages/server/native';
 
 /** Copies everything that git tracks or would track, and what was installed and built for the original. */
 export async function copyOfTree(): Promise<TreeCopy> {
   const base = mkdtempSync(join(tmpdir(), 'svc-copy-'));
-  // Programs of other users read the launchers in this directory.
+  // Programs that run as other users read the launchers in this directory.
   chmodSync(base, 0o755);
   const path = join(base, 'tree');
   if (existsSync(BESIDE)) symlinkSync(BESIDE, join(base, 'shared'));

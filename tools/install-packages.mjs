@@ -1,7 +1,7 @@
 /**
- * Runs `npm ci` on the pinned Node. npm silently leaves out optional packages that need a newer Node than the one that runs
- * npm, such as native parts of the tools. So if this Node is older than the sources need, the pinned Node is fetched first,
- * alone, and runs npm. This is plain JavaScript for any Node from 18 on.
+ * Runs `npm ci` on the pinned Node. npm silently leaves out optional packages, such as native parts of the tools, that need a
+ * newer Node than the one that runs npm. So if this Node is too old for the sources, the pinned Node is fetched alone first, and
+ * then runs npm. This file is plain JavaScript for any Node from 18 on.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -41,7 +41,7 @@ export function isNewEnough({ version }) {
 }
 
 /**
- * The package of the lock that has the Node for a host.
+ * The package in the lock that has the Node for a host.
  * @param {{ packages: Record<string, { version: string, integrity: string, bin?: object, os?: string, cpu?: string }> }} lock
  * @param {{ platform: string, arch: string, version: string }} host
  * @throws {Error} that says in one line what is needed, if there is none
@@ -57,7 +57,7 @@ export function pinnedNode({ packages }, { platform, arch, version }) {
   );
 }
 
-/** Lets npm install one package, by its digest in our lock, and returns the path of its Node. Checks that this Node starts. */
+/** Lets npm install one package with its digest in our lock, and checks that its Node starts. Returns the path of that Node. */
 function fetchNode({ name, version, integrity, program }, directory) {
   const write = (file, value) => writeFileSync(join(directory, file), JSON.stringify(value));
   const wanted = { name: 'first-node', version: '1.0.0', dependencies: { [name]: version } };

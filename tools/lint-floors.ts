@@ -1,7 +1,7 @@
 /**
- * Checks the floors within every folder: imports between the folders and files of one folder, also of types, go in one
- * direction and form no cycle. Tests and fixtures are left out. `npm run deps` prints a cycle for each folder of a
- * package that has one, and exits with 1.
+ * Checks the floors within every folder: imports between the folders and files in one folder, including imports of types, go in
+ * one direction and form no cycle. Tests and fixtures are left out. For each folder with a cycle, `npm run deps` prints the
+ * cycle; if it printed any, it exits with 1.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,7 +13,7 @@ export interface Import {
   readonly to: string;
 }
 
-/** The imports within one folder: for each of its folders and files, the others that it imports, each with an example. */
+/** The imports within one folder: for each folder or file in it, the others that it imports, each with an example. */
 type Arrows = Map<string, Map<string, Import>>;
 
 export function importsIn(root: string): Import[] {
@@ -28,14 +28,14 @@ export function importsIn(root: string): Import[] {
     });
 }
 
-/** The folders whose contents import each other in a cycle, each with this cycle. */
+/** The folders whose contents import each other in a cycle, each with the cycle. */
 export function floorFaults(imports: readonly Import[]): string[] {
   const folders = new Map<string, Arrows>();
   for (const found of imports) add(folders, found);
   return [...folders].flatMap(([folder, arrows]) => circleIn(folder, arrows));
 }
 
-/** Adds an import to the folder that has both its ends. */
+/** Adds an import to the innermost folder that has both files. */
 function add(folders: Map<string, Arrows>, found: Import): void {
   const [start, end] = [found.from.split('/'), found.to.split('/')];
   const depth = start.findIndex((part, index) => part !== end[index]);

@@ -1,14 +1,14 @@
 /**
- * Checks what formatters do not check: the width of comments, of prose and of sources in other languages, and the length of
- * commit subjects. `npm run lint` prints a line for everything that is too long, and then exits with 1.
+ * Checks what formatters do not check: the width of comments, prose and sources in other languages, and the length of commit
+ * subjects. `npm run lint` prints a line about everything that is too long, and then exits with 1.
  */
 import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The most characters of a comment, and of any line of C, Perl, Python and shell. The formatter keeps code narrower. */
+/** The most characters in a comment's line, and in any line of C, Perl, Python and shell. The formatter keeps code narrower. */
 const COLUMNS_MAX = 130;
-/** The most characters of a line of Markdown, except in tables and examples. */
+/** The most characters in a line of Markdown, except in tables and examples. */
 const PROSE_COLUMNS_MAX = 140;
 const SUBJECT_CHARACTERS_MAX = 72;
 /** The last commit before the rule about subjects. */
@@ -19,10 +19,10 @@ const FILES = [
   'docs/**/*.md',
   '*.{md,ts,cjs}',
 ];
-/** Installed modules are left out, and so are the vectors, which others wrote. */
+/** Installed modules are left out, and so are the vectors, because others wrote them. */
 const LEFT_OUT = /node_modules|^test\/vectors\//;
 
-/** The lines of a file that are too long, as `FILE:LINE` and their length. */
+/** The lines in a file that are too long, each as `FILE:LINE` with its length. */
 export function wideLines(file: string, text: string): string[] {
   const max = file.endsWith('.md') ? PROSE_COLUMNS_MAX : COLUMNS_MAX;
   return heldLines(file, text).flatMap((line, index) => {
@@ -31,7 +31,7 @@ export function wideLines(file: string, text: string): string[] {
   });
 }
 
-/** Every line of a file; null in place of a line that may have any width. */
+/** Every line of a file, with null in place of each line that may have any width. */
 function heldLines(file: string, text: string): (string | null)[] {
   const lines = text.split('\n');
   if (/\.(c|h|pl|py|sh)$/.test(file)) return lines;

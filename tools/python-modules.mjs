@@ -1,4 +1,4 @@
-/** Python modules that our own commands need. On Debian they are installed if this process may; elsewhere they are named. */
+/** Python modules that our commands need. On Debian they are installed if this process may do that; elsewhere they are named. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { installMissing } from '../packages/server/setup/system-packages.mjs';
@@ -6,7 +6,7 @@ import { installMissing } from '../packages/server/setup/system-packages.mjs';
 /** The system's Python, which has the system's packages. Another Python in PATH may lack them. */
 export const PYTHON = existsSync('/usr/bin/python3') ? '/usr/bin/python3' : 'python3';
 
-/** The modules that build the wheel of clients/python, each with the package that has it. */
+/** The modules that build the wheel for clients/python, each with the package that has it. */
 export const WHEEL_MODULES = [
   ['build', 'python3-build'],
   ['hatchling', 'python3-hatchling'],
@@ -20,7 +20,7 @@ function isThere([module]) {
  * Installs those of these modules that are missing.
  * @param {readonly (readonly [module: string, debianPackage: string])[]} modules
  * @param {string} purpose completes "install … for"
- * @returns {boolean} whether all are there now
+ * @returns {boolean} whether all of them are there now
  */
 export function installModules(modules, purpose) {
   const missing = modules.filter((module) => !isThere(module));

@@ -1,6 +1,6 @@
 /**
- * docs/REFUSALS.md: every code, reason and exit code that a caller can see. These, and their statuses and numbers, come from the
- * tables of the code. This file has the advice for each. It does not compile if one of them has no advice.
+ * Makes docs/REFUSALS.md: every code, reason and exit code that a caller can see. They come from the code's tables, with their
+ * statuses and numbers. This file has the advice for each. It does not compile if the advice for one of them is missing.
  */
 import { ERROR_CODES, ERRORS, type ErrorCode, type TerminalReason, VIOLATION_TYPES } from '@vouchbox/protocol';
 import { EXIT, EXPORT_EXIT, MONITOR_EXIT } from '../packages/cli/src/failures/exit-code.ts';
@@ -144,7 +144,7 @@ const OF_VERIFY: Said<typeof VERIFY_EXIT> = {
   internal: 'The verifier itself failed',
 };
 
-/** The page as a text. */
+/** The text of the page. */
 export function refusalsPage(): string {
   return `# What you are told, and what to do
 

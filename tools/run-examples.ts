@@ -1,7 +1,7 @@
 /**
  * `npm run examples`: starts a service, runs every example against it as a reader would, and checks what each example prints.
- * Arguments choose examples by their names. The third-party SDKs of some examples are installed beside them first, from the
- * lock of `examples/`.
+ * Arguments choose examples by name. Some examples need third-party SDKs. These are first installed beside the examples, from the
+ * lock in `examples/`.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, readFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ const EXAMPLES = join(ROOT, 'examples');
 
 interface Example {
   readonly file: string;
-  /** The output of a working example. */
+  /** What a working example prints. */
   readonly prints: readonly RegExp[];
   /** True if the example needs packages that this project does not have. */
   readonly brings?: true;
@@ -63,7 +63,7 @@ function installPackages(): void {
   copyFileSync(lock, installed);
 }
 
-/** Null if the example printed what it should, and otherwise why not. The service runs in this very process meanwhile. */
+/** Why an example did not print what it should; null if it did. Meanwhile the service runs in this same process. */
 function problemOf({ file, prints }: Example, environment: NodeJS.ProcessEnv): Promise<string | null> {
   const { promise, resolve } = Promise.withResolvers<string | null>();
   const settings = { env: environment, timeout: 120_000 };

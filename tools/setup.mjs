@@ -1,8 +1,8 @@
 /**
- * Makes a fresh clone able to run: installs the packages that package-lock.json names, including the pinned Node, and, if this
- * process may, the runtimes of cells. With `--tests` it also installs what only tests need, and with `--sources-only` it installs
- * no packages of the system. It runs on any Node from 18 on. If nothing is missing, it changes nothing and prints nothing. npm
- * starts it with the Node that npm itself runs on, because the pinned Node may not work yet.
+ * Makes a fresh clone able to run. Installs the packages that package-lock.json names, including the pinned Node, and the
+ * runtimes of cells if this process may do that. With `--tests`, also installs what only tests need. With `--sources-only`,
+ * installs no system packages. If nothing is missing, changes nothing and prints nothing. Runs on any Node from 18 on. npm starts
+ * it with the Node on which npm itself runs, because the pinned Node may not work yet.
  */
 import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -46,15 +46,15 @@ function installStalePackages() {
   installPackages(root, { say });
 }
 
-/** The path of this host's pinned Node, from the root. Throws if no Node is pinned for the host. */
+/** The path of this host's pinned Node, relative to the root. Throws if no Node is pinned for the host. */
 function pathOfNode() {
   const { name, program } = pinnedNode(lock, process);
   return join(root, 'node_modules', name, program);
 }
 
 /**
- * Makes the link to the pinned Node if npm did not. npm 9, which Debian 12 has, leaves out the Nodes of other platforms
- * and then removes the link too, because those Nodes would have the same link.
+ * Makes the link to the pinned Node if npm did not. npm 9, which Debian 12 has, leaves out the Nodes for other platforms. It then
+ * also removes the link, because those Nodes would have the same link.
  */
 function linkPinnedNode() {
   if (existsSync(nodeLink) || isNewEnough(process)) return;
@@ -70,7 +70,7 @@ function buildPages() {
 try {
   // Throws at once if there is no Node for this host.
   if (!isNewEnough(process)) pathOfNode();
-  // Scripts of packages may run the pinned Node, which needs its library first.
+  // Packages' scripts may run the pinned Node, so the library that it needs is installed first.
   if (process.argv.includes('--tests')) installTestPackages();
   else if (!process.argv.includes('--sources-only')) installSystemPackages([], 'isolation and all languages');
   installStalePackages();

@@ -1,13 +1,13 @@
 /**
- * Counts the lines of every room: of each package, of each folder of the server, and of each folder around the packages.
+ * Counts the lines in every room. A room is a package, a folder of the server, or a folder around the packages.
  * `npm run size` prints the table, and exits with 1 if the code that runs in production has more lines than it may.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * The most lines that may run in production. A change that needs more lines raises its number here, and says in its commit why
- * they are worth it. A change that leaves more than a hundred lines unused lowers the number.
+ * The most lines that may run in production. A change that needs more lines raises the number here, and its commit says why they
+ * are worth it. A change that leaves more than a hundred lines unused lowers the number.
  */
 const LINES_MAX = { TypeScript: 89_770, C: 4_990 } as const;
 
@@ -19,7 +19,7 @@ const FILES = '{packages,test,tools,bench}/**/*.{ts,tsx,mts,mjs,cjs,c,h,pl}';
 /** Rooms whose lines run in production. */
 const isProduction = (room: string) => room.startsWith('packages/');
 
-/** The lines of each kind in each room, by the room's path. */
+/** The lines of each kind in each room, keyed by the room's path. */
 export function linesOfRooms(root: string): Map<string, Lines> {
   const rooms = new Map<string, Lines>();
   const files = globSync(FILES, { cwd: root, exclude: ['**/node_modules'] });
@@ -42,7 +42,7 @@ function roomOf(file: string): string {
   return isInServer ? `packages/server/src/${fourth}` : `packages/${second}`;
 }
 
-/** The kind of a file: the column in which its lines are counted. */
+/** The kind of a file, which is the column where its lines are counted. */
 export function kindOf(file: string, text: string): Kind {
   if (/\.(test|fixture|trial)\.tsx?$/.test(file) || /^(packages\/[^/]+\/)?test\//.test(file)) return 'tests';
   const [head = ''] = text.split('\n');
@@ -52,7 +52,7 @@ export function kindOf(file: string, text: string): Kind {
   return /\.(mjs|cjs)$/.test(file) ? 'JavaScript' : 'TypeScript';
 }
 
-/** The lines of all rooms that run in production. */
+/** The lines in all rooms that run in production. */
 export function productionOf(rooms: ReadonlyMap<string, Lines>): Lines {
   const lines = [...rooms].filter(([room]) => isProduction(room)).map(([, counted]) => counted);
   return lines.reduce((sum, next) => each((kind) => sum[kind] + next[kind]), NONE);
@@ -62,7 +62,7 @@ function each(count: (kind: Kind) => number): Lines {
   return Object.fromEntries(KINDS.map((kind) => [kind, count(kind)])) as Lines;
 }
 
-/** The rooms that have more lines than they may. */
+/** The kinds with more lines than are allowed, in words. */
 export function excesses(lines: Lines, max: Partial<Lines> = LINES_MAX): string[] {
   return KINDS.filter((kind) => lines[kind] > (max[kind] ?? Number.POSITIVE_INFINITY)).map(
     (kind) => `production has ${lines[kind]} lines of ${kind}, of at most ${max[kind]}: see tools/size.ts`,

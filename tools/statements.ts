@@ -1,5 +1,5 @@
 /**
- * Reads the statements of docs/SPEC.md and the rows of docs/ATTACKS.md, for the tests' configuration, their summary and
+ * Reads the statements in docs/SPEC.md and the rows in docs/ATTACKS.md, for the tests' configuration, the tests' summary and
  * test/architecture. Each is a list item that begins with its id in bold. A test that shows a statement has the id as a tag.
  */
 import { readFileSync } from 'node:fs';
@@ -12,9 +12,9 @@ export interface Statement {
   readonly id: string;
   /** The heading above the statement. */
   readonly section: string;
-  /** The statement in one line, without the reason why no test shows it. */
+  /** The statement in one line. If no test shows it, the reason is left out. */
   readonly text: string;
-  /** False if the document says that no test shows it, and why. */
+  /** False if the document says that no test shows the statement, and gives a reason. */
   readonly isTestable: boolean;
 }
 
@@ -38,20 +38,20 @@ export function statementsOf(markdown: string): Statement[] {
   return statements;
 }
 
-/** One test of a run, with the facts that concern statements. */
+/** One test in a run, with what matters for statements. */
 export interface MarkedTest {
   readonly name: string;
   readonly tags: readonly string[];
   readonly hasPassed: boolean;
 }
 
-/** The testable statements that a whole run did not show: no test with the statement's id passed. */
+/** The testable statements that a whole run did not show, because no test with the statement's id passed. */
 export function unshownStatements(statements: readonly Statement[], tests: readonly MarkedTest[]): Statement[] {
   const shown = new Set(tests.filter(({ hasPassed }) => hasPassed).flatMap(({ tags }) => tags));
   return statements.filter(({ id, isTestable }) => isTestable && !shown.has(id));
 }
 
-/** The tags that are not the id of a testable statement, each with a test that has the tag. */
+/** The tags that are not ids of testable statements, each with a test that has the tag. */
 export function strayMarks(statements: readonly Statement[], tests: readonly MarkedTest[]): Map<string, string> {
   const known = new Set(statements.filter(({ isTestable }) => isTestable).map(({ id }) => id));
   const stray = tests.flatMap(({ name, tags }) =>

@@ -6,7 +6,7 @@ const SLOWEST_FIRST = [/\/test\//, /\/server\/src\/sandbox\//];
 
 /**
  * Starts slow files before quick files, so that no worker is left with a long file at the end. The order follows the times of
- * earlier runs. In a fresh clone, the folder decides, because the size of a file would mislead.
+ * earlier runs. In a fresh clone, folders decide, because the sizes of files would mislead.
  */
 export default class TestOrder extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -1,6 +1,6 @@
 /**
- * Installs what the tests need beyond what the service needs: a browser, a database server and a few commands. It runs on any
- * Node from 18 on. If this process may not install packages, it says what to install.
+ * Installs what the tests need and the service does not: a browser, a database server and a few commands. It runs on any Node
+ * from 18 on. If this process may not install packages, it says what to install.
  */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,10 +16,10 @@ const TEST_PACKAGES = [
   { name: 'strace', files: ['/usr/bin/strace'] },
   { name: 'openssl', files: ['/usr/bin/openssl'] },
   { name: 'chromium', files: ['/usr/bin/chromium'] },
-  // The fonts of the pictures in the documents.
+  // The fonts for the pictures in the documents.
   { name: 'fonts-dejavu-core', files: ['/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf'] },
   { name: 'postgresql', files: POSTGRES_FILES },
-  // Helm itself is in no registry that the set-up uses. These packages render its templates.
+  // No registry that the set-up uses has Helm itself. These packages render its templates.
   { name: 'golang-go', files: ['/usr/bin/go'] },
   {
     name: 'golang-github-masterminds-sprig-dev',
@@ -30,11 +30,11 @@ const TEST_PACKAGES = [
   // An object store with an S3 interface. The tests themselves start its servers.
   { name: 'python3-swift', files: ['/usr/lib/python3/dist-packages/swift/__init__.py'] },
   { name: 'python3-cryptography', files: ['/usr/lib/python3/dist-packages/cryptography/__init__.py'] },
-  // The Python client needs it, and the matrix of crossings also runs that client.
+  // The Python client needs this package, and the matrix of crossings also runs that client.
   { name: 'python3-httpx', files: ['/usr/lib/python3/dist-packages/httpx/__init__.py'] },
 ];
 
-/** Debian's scripts read this directory when they decide whether a new server gets a first database. */
+/** Debian's scripts read this directory to decide whether a new server gets a first database. */
 const CLUSTER_SETTINGS = '/etc/postgresql-common/createcluster.d';
 
 /** Installs everything that the service and its tests need and that is missing. */
@@ -44,7 +44,7 @@ export function installTestPackages() {
   withoutDebianDatabase(install);
 }
 
-/** Keeps Debian from starting a database server on the usual port, because the tests start their own server. */
+/** Keeps Debian from starting a database server on the usual port. The tests start their own server. */
 function withoutDebianDatabase(install) {
   const setting = join(CLUSTER_SETTINGS, 'vouchbox-tests.conf');
   attempt('be told to make no database', () => {

@@ -1,6 +1,6 @@
 /**
  * `npm run python`: runs the tests of clients/python against the real service, and checks its types. On Debian it installs
- * missing modules if it may; elsewhere it names them. Arguments after `--` go to pytest.
+ * missing modules if it may do that; elsewhere it names them. Arguments after `--` go to pytest.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ function runs(command, words) {
   return spawnSync(command, words, { cwd: project, stdio: 'inherit' }).status === 0;
 }
 
-/** Checks the types with Pyright, which is fetched for this and is not a dependency of the service. */
+/** Checks the types with Pyright. It is fetched for this and is no dependency of the service. */
 function checkTypes() {
   const words = ['exec', '--yes', `--package=${PYRIGHT}`, '--', 'pyright'];
   try {

@@ -1,4 +1,4 @@
-/** `npm run api-docs`: writes docs/API.md from the contract, and records its examples again at a service. */
+/** `npm run api-docs`: writes docs/API.md from the contract, and records its examples again with a real service. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { apiPage } from './api-page/page.ts';

@@ -1,6 +1,6 @@
 /**
- * `npm run lock`: writes package-lock.json, and that of examples/, again from the package.json files. It works in an empty
- * directory, because npm lets installed packages affect a lock. Versions of the present locks stay.
+ * `npm run lock`: writes package-lock.json and the lock of examples/ again from the package.json files. It works in an empty
+ * directory, because npm lets installed packages affect a lock. The versions in the present locks are kept.
  */
 import { execFileSync } from 'node:child_process';
 import {

@@ -1,7 +1,7 @@
 /**
- * Writes the stores of older versions for the tests of upgrades, each as readable SQL. A store of a contract's version is also
- * written as the file that the version would have left. This ran when a schema was new, and what it wrote stays unchanged.
- * `node tools/write-older-stores.ts v0.3` writes only that store.
+ * Writes stores of older versions as readable SQL, for the tests of upgrades. A store of a contract's version is also written as
+ * the file that the version would have left. This program ran when a schema was new. What it wrote stays unchanged. `node
+ * tools/write-older-stores.ts v0.3` writes only that store.
  */
 import { execFileSync } from 'node:child_process';
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
@@ -31,7 +31,7 @@ import { postgresCommands, startPostgres } from '../test/rig/postgres-server.ts'
 const target = new URL('../packages/server/src/store/sqlite/migrations/fixtures/', import.meta.url);
 const onPostgres = new URL('../packages/server/src/store/postgres/migrations/fixtures/', import.meta.url);
 
-/** The time of an event in these databases, in seconds after the first event. */
+/** The time of an event in these databases, given in seconds after the first event. */
 const at = (second: number) => new Date(Date.UTC(2025, 2, 1, 12) + second * 1000).toISOString();
 
 type Row = Readonly<Record<string, SQLInputValue>>;
@@ -42,7 +42,7 @@ function insert(database: DatabaseSync, table: string, row: Row): void {
   database.prepare(`insert into ${table} (${names.join(', ')}) values (${places})`).run(...Object.values(row));
 }
 
-/** An event of v0.1: only what happened. */
+/** Writes events of v0.1. Each says only what happened. */
 function plainEvents(database: DatabaseSync, job_id: string, events: readonly [string, object][], from = 0): void {
   for (const [index, [kind, data]] of events.entries()) {
     const row = { job_id, seq: index + 1, timestamp: at(from + index), kind, data: JSON.stringify(data) };
@@ -96,7 +96,7 @@ function firstRelease(database: DatabaseSync): void {
   plainEvents(database, 'job_04', [queued, started, ['stdout', { text: 'half' }]], 11);
 }
 
-/** Signs as the service of that time did. Only these fixtures use this key. */
+/** Signs as the service then did. Only these fixtures use this key. */
 function fixtureSigner(): EnvelopeSigner {
   const pkcs8 = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.alloc(32, 7)]);
   const key = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' });
@@ -115,7 +115,7 @@ interface Story {
   readonly row?: Row;
 }
 
-/** A job that ran and ended under v0.3, with the chain and the receipt of that version. */
+/** Writes a job that ran and ended under v0.3, with that version's chain and receipt. */
 function endedJob(database: DatabaseSync, story: Story) {
   const { job_id, second, tenant = 'acme', status = 'succeeded', exit_code = 0, withTenant = false, row = {} } = story;
   const times = { created_at: at(second), started_at: at(second + 1), finished_at: at(second + 3) };
@@ -222,7 +222,7 @@ function secondRelease(database: DatabaseSync): void {
 
 const ofNumber = (number: number) => ({ tenant: 'acme', job_id: `job_01955f8e-0000-7000-8000-00000000000${number}` });
 
-/** Writes a store of the present schema, of either kind. */
+/** Writes a store with the present schema, of either kind. */
 async function present(options: OpenStoreOptions): Promise<void> {
   await using store = await openStore(options);
   await admitJob(store, { ...ofNumber(1), idempotency: { key: 'once', spec_sha256: 'ef'.repeat(32) } });
@@ -254,7 +254,7 @@ async function upload(store: Store): Promise<void> {
   await admitJob(store, { ...ofNumber(5), requested_spec: { ...SPEC, files } });
 }
 
-/** Moves one artifact to an object store, and leaves another that is still to be moved. */
+/** Moves one artifact to an object store, and leaves another that has yet to be moved. */
 async function moveOne(store: Store): Promise<void> {
   for (const number of [6, 7]) {
     const key = ofNumber(number);
@@ -269,7 +269,7 @@ async function moveOne(store: Store): Promise<void> {
   }
 }
 
-/** The whole content of a database as SQL, without what SQLite makes by itself. */
+/** The whole content of a database as SQL, without what SQLite itself makes. */
 function dump(database: DatabaseSync): string {
   const objects = database
     .prepare("select name, type, sql from sqlite_master where sql is not null order by type = 'index', rootpage")
@@ -285,7 +285,7 @@ function dump(database: DatabaseSync): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Writes a database. Replaces the times of steps, which SQLite took from the clock, by older times. */
+/** Writes a database. SQLite took the times of steps from the clock; older times replace them. */
 function store(name: string, path: string): void {
   using database = new DatabaseSync(path);
   database.exec(`update schema_history set timestamp = '${at(0)}'`);
@@ -297,7 +297,7 @@ function store(name: string, path: string): void {
   database.exec(`vacuum into '${file}'`);
 }
 
-/** Writes a store on PostgreSQL as `pg_dump` prints its schema, without the schema's name. */
+/** Writes a store on PostgreSQL as `pg_dump` prints its schema, but without the schema's name. */
 async function presentOnPostgres(dataDir: string): Promise<void> {
   await using server = await startPostgres();
   const databaseUrl = await newSchema(server.url);

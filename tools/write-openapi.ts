@@ -1,6 +1,6 @@
 /**
- * Writes what is made from the tables of the contract: the OpenAPI document, the clients' types and forms, docs/REFUSALS.md, and
- * docs/API.md, whose examples stay unchanged. Run it after each change of `protocol`.
+ * Writes what is made from the contract's tables: the OpenAPI document, the clients' types and forms, docs/REFUSALS.md, and
+ * docs/API.md. The examples in docs/API.md stay unchanged. Run this after each change to `protocol`.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

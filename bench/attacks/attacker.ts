@@ -1,7 +1,7 @@
 /**
- * The attacker of the attack benchmark, as a separate process. Its parent sends it one attack, which it continues until the
- * parent stops it or ends. It reopens connections that the service closes, but never more often than the attack says:
- * attacker and service share the cores, and an attack that takes all cores would measure the kernel.
+ * The attacker of the attack benchmark, as a separate process. Its parent sends it one attack. The attacker continues it until
+ * the parent stops it or ends. It reopens connections that the service closes, but never more often than the attack says: an
+ * attack that takes all of the shared cores would measure the kernel.
  */
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
@@ -10,11 +10,11 @@ import { connect, type Socket } from 'node:net';
 export interface Attack {
   readonly kind: AttackName;
   readonly port: number;
-  /** The tenants of the attacker, as many as the attack's plan states. The connections use them in turn. */
+  /** The attacker's tenants, as many as the attack's plan states. The connections use them in turn. */
   readonly tenants: readonly AttackingTenant[];
 }
 
-/** A tenant of the attacker, and what it may use. */
+/** One of the attacker's tenants, and what that tenant may use. */
 export interface AttackingTenant {
   readonly key: string;
   /** The paths of a large result and of a long job; empty if the attack does not need them. */
@@ -32,7 +32,7 @@ export interface Done {
 export interface Plan {
   readonly what: string;
   readonly connections: number;
-  /** The most connections that the attack opens in a second. */
+  /** The most connections that the attack opens per second. */
   readonly perSecond: number;
   /** The number of the attacker's tenants (default 1), and what each tenant has before the attack. */
   readonly tenants?: number;
@@ -150,7 +150,7 @@ export const ATTACKS = {
       const run =
         `POST /v1/jobs?wait_seconds=50 HTTP/1.1\r\n${HOST}authorization: Bearer ${key}\r\n` +
         `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
-      // The first bytes of an answer have its whole head.
+      // The first bytes of an answer include its whole head.
       socket.on('data', (bytes) => {
         const head = bytes.toString('latin1', 0, 12);
         if (head === 'HTTP/1.1 201') socket.write(run);
@@ -221,7 +221,7 @@ function slowBody(socket: Socket, { key }: AttackingTenant): void {
 
 const uploadPart = randomBytes(2 ** 20);
 
-/** Sends an upload with a wrong digest. The connection ends with the answer, and a new one begins. */
+/** Sends an upload with a wrong digest. The answer ends the connection, and a new one begins. */
 function wrongUpload(socket: Socket, { key }: AttackingTenant): void {
   let left = uploadMib;
   const write = () => {

@@ -1,7 +1,7 @@
 /**
- * Another client while a service is attacked. It asks for the service's health, submits jobs, reads a result, waits and opens
- * streams, each on a new connection from the attacker's address. It also runs into a wall limit again and again, and reads the
- * memory of the service.
+ * Another client of the service while it is attacked. It asks for the service's health, submits jobs, reads a result, waits and
+ * opens streams, each on a new connection from the attacker's address. It also submits jobs that run into their wall limit, again
+ * and again, and reads the service's memory.
  */
 import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -15,13 +15,13 @@ export interface Experience {
   readonly healthP99: number;
   /** The 99th percentile for `POST /v1/jobs`, measured in the same way. */
   readonly submissionP99: number;
-  /** How many tries were refused or cut off. This includes requests that need a place: results, waits and streams. */
+  /** How many tries were refused or cut off. This includes requests that need a place, such as results, waits and streams. */
   readonly retries: number;
-  /** How much longer than its wall limit a job ran, at most. */
+  /** The longest that a job ran beyond its wall limit. */
   readonly wallLateness: number;
-  /** The most resident memory of the service. */
+  /** The highest resident memory of the service. */
   readonly memory: number;
-  /** The percentage of the main thread's working time in which other processes had the cores. */
+  /** The percentage of its working time that the main thread waited because other processes had the cores. */
   readonly coreWait: number;
 }
 
@@ -34,11 +34,11 @@ const wallSeconds = 1;
 export interface Bystander {
   readonly service: Served;
   readonly key: string;
-  /** The path of an ended job of the bystander's tenant. */
+  /** The path of a job of the bystander's tenant that has ended. */
   readonly job: string;
 }
 
-/** Measures for this many seconds how the service answers a bystander. */
+/** Measures how the service answers a bystander for this many seconds. */
 export async function experience({ service, key, job }: Bystander, seconds: number): Promise<Experience> {
   const endsAt = performance.now() + seconds * 1000;
   const before = mainThreadSeconds(service.pid);

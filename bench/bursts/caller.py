@@ -1,4 +1,4 @@
-"""Calls the service with the Python client. Each line of JSON on stdin is an order, and is answered by a line of JSON."""
+"""Calls the service with the Python client. Each line of JSON on stdin is an order. The answer is also a line of JSON."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-/** Callers of bursts. Each caller is a separate process. It obeys one order after the other; each order is a line of JSON. */
+/** Callers that make bursts. Each is a separate process and obeys one order after the other. An order is a line of JSON. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -15,9 +15,9 @@ export interface BurstOrder {
 export interface Answered {
   /** The time from the first call to the last answer. */
   readonly milliseconds: number;
-  /** Calls that failed, or whose answer is not what the program printed. */
+  /** How many calls failed or did not return what the program printed. */
   readonly unanswered: number;
-  /** Why one of these calls failed. */
+  /** Why one of these calls failed; null if none did. */
   readonly problem: string | null;
 }
 

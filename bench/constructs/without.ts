@@ -1,6 +1,6 @@
 /**
- * The constructs that the code has only for speed, and how to remove them: changes of the sources after which everything still
- * works, only slower. `bench/constructs.ts` measures what each construct gains.
+ * The constructs that the code has only for speed, and the changes to the sources that remove them. After such a change,
+ * everything still works, but more slowly. `bench/constructs.ts` measures what each construct gains.
  */
 import type { Change } from '../../tools/copy-of-tree.ts';
 import type { WorkName } from './work.ts';

@@ -1,4 +1,4 @@
-/** Work that a service can repeat, and the processor time that the service takes for one piece of the work. */
+/** Work that a service can repeat. Measures the service's processor time for one piece of the work. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,9 +6,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createServiceClient, type ServiceClient } from '@vouchbox/client';
 import { Client, cpuSeconds, type Served, serveService, threadSeconds } from '../http/processes.ts';
 
-/** Work at a running service. A round resolves with the microseconds of processor time, on all threads, for one piece. */
+/** Work at a running service. A round resolves with the processor time for one piece, in microseconds, on all threads. */
 export interface Work extends AsyncDisposable {
-  /** How many rounds are measured. There are few rounds if they are long. */
+  /** How many rounds are measured. Work with long rounds has few. */
   readonly rounds: number;
   round(): Promise<number>;
 }
@@ -24,7 +24,7 @@ const HELLO = 'echo hello';
 /** A mebibyte of output in lines of 64 characters. */
 const LONG = 'head -c 1024000 /dev/zero | tr "\\0" o | fold -w 63';
 
-/** The kinds of measured work. Each takes the tree of the service's sources. */
+/** The kinds of measured work. Each is given the tree with the service's sources. */
 export const WORKS = {
   'list of 50': (tree) => requests(tree, { code: HELLO, count: 50, paths: () => ['/v1/jobs'] }),
   'long result': (tree) =>
@@ -42,7 +42,7 @@ const jobsAtOnce = 4;
 interface Asked {
   readonly code: string;
   readonly count: number;
-  /** The paths that are requested once these jobs have ended. */
+  /** The paths to request once these jobs have ended. */
   readonly paths: (ids: readonly string[]) => readonly string[];
 }
 
@@ -121,7 +121,7 @@ async function run(api: ServiceClient, code: string, count: number): Promise<str
   return ids;
 }
 
-/** Resolves when no result waits for its signature, because the signatures are part of the work. */
+/** Resolves once no result waits for its signature. Signatures are part of the work. */
 async function signed(api: ServiceClient): Promise<void> {
   while ((await api.status()).signer.outbox_depth > 0) await pause(10);
 }

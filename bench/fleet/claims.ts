@@ -1,7 +1,7 @@
 /**
- * What it costs a node to take jobs from queues of 100, 10,000 and 100,000 jobs. The node's writing session claims them in
- * one transaction, by the store's own command. To fill a queue, rows that the store wrote are copied in the database, under
- * other names and times. The queues take turns, so that other work of the machine affects all of them alike.
+ * What it costs a node to take jobs from queues of 100, 10,000 and 100,000 jobs. The node's writing session claims them in one
+ * transaction, with the store's own command. To fill a queue, rows that the store wrote are copied within the database under
+ * other names and times. The queues take turns, so that other work on the machine affects all of them alike.
  */
 
 import { requestCancel } from '../../packages/server/src/store/evidence/cancellation.ts';
@@ -20,9 +20,9 @@ const tenants = 10;
 const rounds = 200;
 /** The first rounds fill caches and do not count. */
 const warmUpRounds = 20;
-/** The largest allowed ratio of two medians. On a quiet machine, medians of the same work differ by less. */
+/** The largest allowed ratio between two medians. On a quiet machine, two medians for the same work differ by less. */
 const flatRatio = 1.3;
-/** Jobs that one call takes. */
+/** How many jobs one call takes. */
 const together = 4;
 
 const CHOICE: QueueChoice = {
@@ -40,7 +40,7 @@ const CHOICE: QueueChoice = {
   },
 };
 
-/** The time of one claim with each length of the queue, compared with the time with the shortest queue. */
+/** Measures how long one claim takes for each length of the queue, compared with the shortest queue. */
 export async function* claims(server: string): AsyncGenerator<Measurement> {
   await using stack = new AsyncDisposableStack();
   const queues: Queue[] = [];
@@ -67,16 +67,16 @@ export async function* claims(server: string): AsyncGenerator<Measurement> {
   }
 }
 
-/** Makes the server write to its disk now, so that these writes do not fall into the measurement. */
+/** Makes the server write to its disk now, so that it does not do so during the measurement. */
 async function checkpoint(server: string): Promise<void> {
   await using session = await Session.open(server, {});
   await session.execute({ sql: 'checkpoint', parameters: [] });
 }
 
-/** A store with a queue that keeps its length, and a node of this store. */
+/** A store whose queue keeps its length, and a node on this store. */
 class Queue implements AsyncDisposable {
   readonly length: number;
-  /** Milliseconds of each claim. */
+  /** How long each claim took, in milliseconds. */
   readonly times: number[] = [];
   readonly #writing: WritingSession;
 
@@ -146,6 +146,6 @@ async function fill(url: string, jobsOfTenant: number): Promise<void> {
   for (const table of TABLES) session.send({ sql: copies(table), parameters: [jobsOfTenant] });
   session.send({ sql: 'update tenants set queued = $1', parameters: [jobsOfTenant] });
   await session.commit();
-  // The server does this work now, so that it does not fall into the measurement.
+  // The server does this work now, so that it does not do so during the measurement.
   for (const table of [...TABLES, 'tenants']) await session.execute({ sql: `vacuum analyze ${table}`, parameters: [] });
 }

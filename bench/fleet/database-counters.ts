@@ -1,4 +1,4 @@
-/** What a PostgreSQL server counts about its own work, and the processor time of its processes. */
+/** What a PostgreSQL server counts about its work, and the processor time of its processes. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Session } from '../../packages/server/src/store/postgres/connection.ts';
@@ -9,7 +9,7 @@ export const COUNTING = { shared_preload_libraries: 'pg_stat_statements' };
 
 export interface DatabaseCounters {
   readonly statements: number;
-  /** Transactions of the writing sessions. Each transaction numbers its change and is synced. */
+  /** Transactions in the writing sessions. Each transaction numbers its change and is synced. */
   readonly writes: number;
   readonly rowsInserted: number;
   readonly rowsChanged: number;
@@ -18,7 +18,7 @@ export interface DatabaseCounters {
   /** The size of the tables, with their indexes and long values. */
   readonly storedBytes: number;
   readonly connections: number;
-  /** Processor time of all processes of the server, in milliseconds. */
+  /** Processor time of all the server's processes, in milliseconds. */
   readonly processorMs: number;
 }
 
@@ -40,10 +40,10 @@ type Row = Readonly<
   >
 >;
 
-/** A session reports its counts at once only if its last report is a second old. Otherwise it reports after ten idle seconds. */
+/** A session reports its counts at once only if its last report is at least a second old, otherwise after ten idle seconds. */
 const reportedAfterMs = 11_000;
 
-/** Counters since the server's start. `pid` is its first process. */
+/** Counters since the server's start. `pid` is the server's first process. */
 export async function databaseCounters(url: string, pid: number): Promise<DatabaseCounters> {
   const processorMs = processorMsOf(pid);
   await sleep(reportedAfterMs);
@@ -65,14 +65,14 @@ export async function databaseCounters(url: string, pid: number): Promise<Databa
   };
 }
 
-/** The difference of the counters of two moments. Connections are those of the second moment. */
+/** How the counters changed between two moments. The number of connections is that of the second moment. */
 export function between(before: DatabaseCounters, after: DatabaseCounters): DatabaseCounters {
   const names = Object.keys(before) as (keyof DatabaseCounters)[];
   const counted = names.map((name) => [name, after[name] - before[name]] as const);
   return { ...(Object.fromEntries(counted) as unknown as DatabaseCounters), connections: after.connections };
 }
 
-/** Processor time of the first process, of its children, and of children that have ended. */
+/** Processor time of the first process, of its living children, and of its children that have ended. */
 export function processorMsOf(pid: number): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
   const living = children.map((child) => {
@@ -87,7 +87,7 @@ export function processorMsOf(pid: number): number {
   return living.reduce((sum, seconds) => sum + seconds, own + ended) * 1000;
 }
 
-/** Milliseconds from `commit` to its answer: the median of many commits of one row. */
+/** The median time from `commit` to its answer, in milliseconds, over many commits of one row each. */
 export async function commitLatencyMs(url: string): Promise<number> {
   await using session = await Session.open(url, {});
   const run = (sql: string) => session.execute({ sql, parameters: [] });

@@ -1,7 +1,7 @@
 /**
- * Some nodes of one service in one process, for the benchmark of wide fleets. Each node has its own store, lease, beats,
- * budgets, wake-ups and dispatcher, as a service has. Only its cells are scripted, and end at once. The parent sends orders to
- * this process, which ends with the parent.
+ * Several nodes of one service in one process, for the benchmark of wide fleets. Each node has its own store, lease, beats,
+ * budgets, wake-ups and dispatcher, as a service has. Only its cells are scripted; they end at once. The parent sends orders to
+ * this process. The process ends when the parent does.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { JobMemory } from '../../packages/server/src/capacity/job-memory.ts';
@@ -26,17 +26,17 @@ export type MemberOrder =
   | { readonly kind: 'figures' }
   | { readonly kind: 'work'; readonly seconds: number; readonly jobSeconds: number };
 
-/** What the nodes of a process counted since they were opened. */
+/** What the nodes in this process have counted since they were opened. */
 export interface MemberFigures {
   /** Notifications that PostgreSQL sent to the nodes. */
   readonly messages: number;
   /** How often a node asked the store for queued jobs. */
   readonly looks: number;
-  /** The smallest number of living nodes that a node knows. */
+  /** The smallest number of living nodes that any node knows of. */
   readonly known: number;
-  /** The milliseconds from the queueing of each job until the node that queued it knew of its end. */
+  /** For each job, the milliseconds from queueing it until the node that queued it knew of its end. */
   readonly ends: readonly number[];
-  /** Jobs whose node did not learn of their end, because the database did not answer in time. */
+  /** How many jobs ended without their node learning of it, because the database did not answer in time. */
   readonly failed: number;
 }
 
@@ -52,7 +52,7 @@ interface Member {
 }
 
 const members: Member[] = [];
-/** The number of tenants of the whole fleet, which is the number of its nodes. */
+/** The number of tenants in the whole fleet, which equals the number of nodes. */
 let tenants = 1;
 
 /** Counts the messages that the sessions of this process receive. */
@@ -104,7 +104,7 @@ async function opened(url: string): Promise<Member> {
     drainSeconds: 0,
     memory,
     roomForJobs: () => Number.POSITIVE_INFINITY,
-    // No job of the load has tools.
+    // No job in this load has tools.
     schemas: { misfit: async () => null },
     ...membership.abilities(provider, memory.mbMax),
   });
@@ -167,5 +167,5 @@ process.on('message', (order: MemberOrder) => {
     (error: unknown) => process.send?.({ error: String(error) }),
   );
 });
-// The parent is gone. The end of the server ends the sessions.
+// The parent is gone. When the server ends, the sessions end too.
 process.on('disconnect', () => process.exit());

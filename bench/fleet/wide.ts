@@ -1,7 +1,7 @@
 /**
- * A fleet of many nodes on one PostgreSQL server: what each node costs the server while the fleet is idle and while it
- * works, compared with the cost of a node in smaller fleets. If the ratio stays near 1, the whole cost grows linearly.
- * If the ratio grows with the number of nodes, the whole cost grows with the square of that number.
+ * A fleet of many nodes on one PostgreSQL server: what each node costs the server while the fleet is idle and while it works,
+ * compared with what a node costs in smaller fleets. If the ratio stays near 1, the total cost grows linearly. If the ratio grows
+ * with the number of nodes, the total cost grows with the square of that number.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,12 +17,12 @@ const program = new URL('./members.ts', import.meta.url);
 const processes = 4;
 const idleSeconds = 10;
 const workSeconds = 20;
-/** The seconds between two jobs that a node queues. */
+/** How many seconds pass between two jobs that a node queues. */
 const jobSeconds = 10;
-/** The sizes of the fleets, as parts of the requested number of nodes. */
+/** The sizes of the fleets, as fractions of the requested number of nodes. */
 const parts = [1 / 8, 1 / 4, 1 / 2, 1];
 
-/** What the server did for one node in one second. */
+/** What the server did for one node per second. */
 type Counts = Readonly<Record<'rows' | 'messages' | 'processorMs', number>>;
 
 interface Width {
@@ -81,7 +81,7 @@ async function measured(nodes: number): Promise<Width> {
   }
   const figures = () => Promise.all(all.map((members) => members.order({ kind: 'figures' })));
   while ((await figures()).some(({ known }) => known < nodes)) await sleep(200);
-  // Waits until the beats that began while nodes still joined have ended, and their statistics are reported.
+  // Some beats began while nodes were still joining. Waits until they have ended and their statistics are reported.
   await sleep(5000);
   const count = async () => ({ at: performance.now(), ...sumOf(await figures()), ...(await databaseOf(server, url)) });
   const start = await count();
@@ -118,7 +118,7 @@ function sumOf(all: readonly MemberFigures[]) {
   };
 }
 
-/** Selects how many rows the server read in the tables of the service, with an index or without. */
+/** Selects how many rows of the service's tables the server read, with or without an index. */
 const QUERY = `select
   (select sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) from pg_stat_user_tables)::bigint as rows,
   (select count(*) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()) as connections`;
@@ -130,7 +130,7 @@ async function databaseOf({ pid }: PostgresServer, url: string) {
   return { processorMs, rows: rows[0]?.rows ?? 0, connections: rows[0]?.connections ?? 0 };
 }
 
-/** A process of nodes. Disposing ends it. */
+/** A process with nodes. Disposing ends it. */
 class Members implements AsyncDisposable {
   readonly #child = fork(program);
 

@@ -1,21 +1,21 @@
 /**
- * The client of the HTTP benchmark, as a separate process, so that its cost does not count as the service's. Its parent
- * sends it orders, and it ends with its parent. It uses raw sockets and parses only as much HTTP as it must: a client that
- * costs more than the server would measure itself.
+ * The client of the HTTP benchmark. It is a separate process, so that its cost does not count as the service's. Its parent sends
+ * it orders, and it ends when its parent ends. It uses raw sockets and parses only as much HTTP as it must: a client that costs
+ * more than the server would measure itself.
  */
 import { connect, type Socket } from 'node:net';
 
-/** An order: on each of some connections, send these requests in turn, one at a time, for a while. */
+/** The order to send these requests in turn for a while, one at a time on each of some connections. */
 export interface Drive {
   readonly kind: 'drive';
   readonly port: number;
-  /** Whole requests as they go out. */
+  /** The whole text of each request. */
   readonly requests: readonly string[];
   readonly connections: number;
   readonly milliseconds: number;
 }
 
-/** The order to request these answers on some connections, and to read each answer slowly until told to stop. */
+/** The order to make these requests on some connections, and to read each answer slowly until told to stop. */
 export interface Hold {
   readonly kind: 'hold';
   readonly port: number;
@@ -35,26 +35,26 @@ export interface Driven {
   readonly milliseconds: number;
 }
 
-/** The responses that are held now. */
+/** The answers that are held at present. */
 export interface Held {
-  /** Connections on which an answer of status 200 is being read. */
+  /** How many connections are reading an answer with status 200. */
   readonly transfers: number;
-  /** How often an answer asked a connection to try later. */
+  /** How often an answer asked the client to try later. */
   readonly refusals: number;
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 
-/** Finds where each answer of a connection ends. */
+/** Finds where each answer on a connection ends. */
 class AnswerReader {
   #head: Buffer = Buffer.alloc(0);
   #bodyLeft = 0;
-  /** The status of the answer whose head came last. */
+  /** The status in the last head that came. */
   status = 0;
   /** The bytes that came with that head. */
   beginning: Buffer = Buffer.alloc(0);
 
-  /** Takes a piece of the bytes. True if an answer ended with this piece; only one answer is under way at a time. */
+  /** Takes a piece of the bytes. Returns true if it ends an answer. Only one answer is under way at a time. */
   take(piece: Buffer): boolean {
     if (this.#bodyLeft > 0) {
       this.#bodyLeft -= piece.length;
@@ -74,8 +74,8 @@ class AnswerReader {
 }
 
 /**
- * Keeps the event loop turning until told to stop. On a virtual machine, waking a sleeping client costs the server as
- * much as a small answer. A slow server would pay this cost; a fast server would not, because it keeps the client busy.
+ * Keeps the event loop turning until told to stop. On a virtual machine, waking a sleeping client costs the server as much as a
+ * small answer. A slow server would pay this cost. A fast server would not, because it keeps the client busy.
  */
 function keepAwake(): () => void {
   let isAwake = true;
@@ -126,7 +126,7 @@ function opened(port: number): Promise<Socket> {
   });
 }
 
-/** How often a slow reader reads, and how much: less than a kernel buffers, but enough to keep the connection. */
+/** How often and how much a slow reader reads: less than a kernel buffers, but enough to keep the connection. */
 const sipMilliseconds = 1000;
 const sipBytes = 4096;
 const againMilliseconds = 500;

@@ -1,5 +1,5 @@
 /**
- * The processes of the HTTP benchmark: the service, the bare server and their client, and the kernel's figures for each
+ * The processes of the HTTP benchmark: the service, the bare server and their client. Also reads the kernel's figures about each
  * process.
  */
 import { type ChildProcess, fork, type SpawnOptions, spawn } from 'node:child_process';
@@ -14,13 +14,13 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const bareServer = fileURLToPath(new URL('../../packages/server/test/bare-server.ts', import.meta.url));
 const load = new URL('./load.ts', import.meta.url);
 
-/** A server that listens. Disposing asks it to stop and waits until it has. */
+/** A server that listens. Disposing asks it to stop and waits until it has stopped. */
 export interface Served extends AsyncDisposable {
   readonly port: number;
   readonly pid: number;
 }
 
-/** `vouchbox serve` of a tree, with these settings by flag. Its log goes to a file, as on most hosts. */
+/** Starts `vouchbox serve` from a tree, with these settings as flags. Its log goes to a file, as on most hosts. */
 export async function serveService(
   flags: Readonly<Record<string, string>>,
   directory: string,
@@ -29,7 +29,7 @@ export async function serveService(
   const given = { host: '127.0.0.1', port: '0', 'data-dir': directory, ...flags };
   const words = Object.entries(given).flatMap(([name, value]) => [`--${name}`, value]);
   const log = openSync(join(directory, 'log'), 'a');
-  // The command itself, with the options that it gives to Node.
+  // This is the command itself, so Node gets the options that it usually gets.
   const command = join(tree, 'packages/cli/bin/vouchbox');
   return {
     ...(await served([command, 'serve', ...words], { stdio: ['ignore', 'pipe', log] })),
@@ -90,7 +90,7 @@ export function cpuSeconds(pid: number): number {
   return processorSeconds(pid).own;
 }
 
-/** CPU time of a process with all its threads, and of the children that it waited for, in seconds. proc_pid_stat(5). */
+/** CPU time of a process with all its threads, and of the children that it has waited for, in seconds. proc_pid_stat(5). */
 export function processorSeconds(pid: number): { readonly own: number; readonly ended: number } {
   const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
   const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = text
@@ -101,14 +101,14 @@ export function processorSeconds(pid: number): { readonly own: number; readonly 
   return { own: (user + system) / ticksPerSecond, ended: (endedUser + endedSystem) / ticksPerSecond };
 }
 
-/** Processor time of the threads that exist now, to the nanosecond. No thread may end between two calls. */
+/** Processor time of the present threads, exact to the nanosecond. To compare two calls, no thread may end between them. */
 export function threadSeconds(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`);
   const ran = threads.map((id) => Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'latin1').split(' ')[0]));
   return ran.reduce((sum, nanoseconds) => sum + nanoseconds, 0) / 1e9;
 }
 
-/** How long the main thread of a process ran, and how long it was ready to run without a core, in seconds. */
+/** How long a process's main thread ran, and how long it was ready to run but had no core, in seconds. */
 export function mainThreadSeconds(pid: number): { readonly ran: number; readonly waited: number } {
   const [ran = 0, waited = 0] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'latin1').split(' ').map(Number);
   return { ran: ran / 1e9, waited: waited / 1e9 };

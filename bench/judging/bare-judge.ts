@@ -1,7 +1,7 @@
 /**
- * The baseline of the judging benchmark, as a process in its own mount namespace: go-judge's published method. The program is
- * compiled once. Each test gets a copy of the product in a cell of its own. Input and output go through pipes, and the answer
- * is compared here. crun makes the cells, without limits, a queue or a record.
+ * The baseline of the judging benchmark, as a process in its own mount namespace. It follows go-judge's published method: the
+ * program is compiled once, and each test gets a copy of the product in a cell of its own. Input and output go through pipes, and
+ * the answer is compared here. crun makes the cells, without limits, a queue or a record.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -19,7 +19,7 @@ export interface JudgeOrder {
 
 export interface JudgeAnswer {
   readonly accepted: number;
-  /** The time from the start of the first test to the end of the last, without the compilation. */
+  /** The time from the start of the first test to the end of the last test. Compilation does not count. */
   readonly milliseconds: number;
 }
 
@@ -60,7 +60,7 @@ interface Test {
   readonly stdin: string;
 }
 
-/** Makes a bundle with a copy of the product, starts it cold, removes it, and returns what the program printed. */
+/** Makes a bundle with a copy of the product, runs it from a cold start and removes it. Returns what the program printed. */
 async function printed({ directory, product, stdin }: Test): Promise<string> {
   const id = `svc-bench-${randomUUID()}`;
   const bundle = join(directory, id);

@@ -1,6 +1,6 @@
 /**
- * The baselines of the speed benchmark, as a separate process in a private mount namespace: interpreters spawned bare
- * from Node, and the two runtimes started cold. Its parent sends it orders, and it ends with its parent.
+ * The baselines of the speed benchmark, in a separate process with a private mount namespace: interpreters that Node spawns
+ * directly, and the two runtimes started cold. The parent sends orders, and the process ends when its parent does.
  */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -22,7 +22,7 @@ export const BARE = {
 export type ColdRuntime = 'crun' | 'runsc';
 
 /**
- * The order to run the same program this many times, with this many workers. A worker makes one run after the other.
+ * The order to run the same program this many times, with this many workers. Each worker makes one run at a time.
  */
 export interface BareOrder {
   readonly run: { readonly bare: keyof typeof BARE } | { readonly cold: ColdRuntime; readonly of: keyof typeof BARE };
@@ -58,7 +58,7 @@ function runBare(language: keyof typeof BARE): Promise<number> {
   return timed(BARE[language]);
 }
 
-/** Runs `RUNTIME run` with an existing bundle, without anything kept from an earlier run. */
+/** Runs `RUNTIME run` with an existing bundle. Nothing is kept from an earlier run. */
 async function runCold(runtime: ColdRuntime, language: keyof typeof BARE): Promise<number> {
   const id = `svc-bench-${randomUUID()}`;
   const state = join(bundles(), 'state');

@@ -1,4 +1,4 @@
-/** A process that runs baselines, in its own mount namespace. Its parent sends it orders, and it ends with its parent. */
+/** A process that runs baselines in its own mount namespace. Its parent sends it orders, and it ends when its parent ends. */
 import { type ChildProcess, fork } from 'node:child_process';
 
 /** On a hybrid cgroup layout, crun refuses the v2 mount, so the namespace has no such mount. */
@@ -19,7 +19,7 @@ const SERVE = 'serve';
 export class BaselineProcess<Order extends object, Answer extends object> implements Disposable {
   readonly #child: ChildProcess;
 
-  /** Starts the process, whose program obeys orders: see `serveOrders`. */
+  /** Starts the process. Its program must obey orders: see `serveOrders`. */
   constructor(file: string) {
     this.#child = fork(file, [SERVE], withinMountNamespace);
   }
@@ -41,7 +41,7 @@ export class BaselineProcess<Order extends object, Answer extends object> implem
   }
 }
 
-/** Obeys orders in a process that was started for orders. Has no effect in other processes. */
+/** Obeys orders if this process was started for that. Has no effect in other processes. */
 export function serveOrders<Order>(obey: (order: Order) => Promise<object>): void {
   if (process.argv[2] !== SERVE) return;
   process.on('message', (order: Order) => {

@@ -11,7 +11,7 @@ import type { JobClient } from './job-client.ts';
 export const TENANT = 'bench';
 export const KEY = 'key-of-the-benchmark';
 
-/** Budgets that the measurements would otherwise exhaust; all other settings are defaults. */
+/** Raised budgets, because the measurements would exhaust the usual ones. All other settings have their defaults. */
 export const FLAGS = {
   'legacy-keys': `${TENANT}=${KEY}`,
   'rate-per-second': '1000000',
@@ -26,7 +26,7 @@ export const FLAGS = {
 
 export type ServedCells = Awaited<ReturnType<typeof serveService>>;
 
-/** A name for some figures, and how they are measured. */
+/** Some figures under one name, and how they are measured. */
 export interface Figures {
   readonly what: string;
   measure(service: ServedCells, bare: BarePrograms): Promise<readonly Measurement[]>;
@@ -39,7 +39,7 @@ export function hello(language: keyof typeof HELLO): JobSubmission {
   return { language, code: HELLO[language] };
 }
 
-/** Uses a service with a new store, which is removed afterwards. */
+/** Uses a service with a new store. The store is removed afterwards. */
 export async function withService<Found>(
   flags: Readonly<Record<string, string>>,
   work: (service: ServedCells) => Promise<Found>,
@@ -54,7 +54,7 @@ export function scratchDirectory(): Disposable & { readonly path: string } {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Runs a program, which must succeed, and returns the milliseconds from its submission to its result. */
+/** Runs a program and returns the milliseconds from its submission to its result. The program must succeed. */
 export async function timedRun(client: JobClient, submission: JobSubmission): Promise<number> {
   const { milliseconds, result } = await client.timed(submission);
   if (result.status !== 'succeeded' || result.truncated || result.stdout.length === 0) {
@@ -63,7 +63,7 @@ export async function timedRun(client: JobClient, submission: JobSubmission): Pr
   return milliseconds;
 }
 
-/** Runs all jobs, one at a time for every client, and returns how long they took together. */
+/** Runs all jobs, one at a time for each client. Returns how long they took together. */
 export async function driven(clients: readonly JobClient[], submission: JobSubmission, jobs: number): Promise<number> {
   const started = performance.now();
   let left = jobs;

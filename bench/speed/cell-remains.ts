@@ -1,4 +1,4 @@
-/** Everything on the host that belongs to the cells of one service, counted by the kernel. */
+/** Everything on the host that belongs to one service's cells, as the kernel counts it. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { groupMembers, groupNames } from '../../test/hostile/host-groups.ts';
@@ -11,7 +11,7 @@ export interface CellRemains {
   readonly directories: number;
   /** Mounts that the service itself sees. */
   readonly mounts: number;
-  /** Processes that the service started, such as launchers, except processes of cells and of parked cells. */
+  /** Processes that the service started, such as launchers, but not those in cells and in parked cells. */
   readonly processes: number;
 }
 
@@ -29,7 +29,7 @@ export function countRemains(pid: number, dataDirectory: string): CellRemains {
   };
 }
 
-/** A launcher that was replaced lives until its last cell is used. */
+/** Whether a child of this process is in a cell. A launcher that was replaced lives until its last cell is used. */
 function hasChildIn(process: number, inCells: ReadonlySet<number>): boolean {
   return childrenOf(process).some((child) => inCells.has(child));
 }
@@ -44,6 +44,6 @@ function childrenOf(pid: number): number[] {
       readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
     );
   } catch {
-    return []; // The process has ended meanwhile.
+    return []; // The process has just ended.
   }
 }

@@ -1,7 +1,7 @@
 /**
- * A store of very many jobs, made in minutes: a few real jobs are run, and their rows are copied under new names and
- * times. Every column has what a service wrote there. Digests and signatures over a job's name remain those of the
- * original job. No measured operation reads them.
+ * Makes a store with very many jobs in minutes: runs a few real jobs, and copies their rows under new names and times. Every
+ * column has what a service wrote there. Digests and signatures over a job's name stay those of the original job; no measured
+ * operation reads them.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,20 +10,20 @@ import { serveService } from '../http/processes.ts';
 import { FLAGS, hello, KEY, TENANT, timedRun } from './bench-service.ts';
 import { openJobClient } from './job-client.ts';
 
-/** A store of a million jobs takes about two minutes on an ordinary disk. */
+/** A store with a million jobs takes about two minutes on an ordinary disk. */
 const fillMillisecondsMax = 15 * 60_000;
 const jobsOfStep = 20_000;
 const secondsBetweenJobs = 0.05;
 
 /**
- * Fills the store of a data directory that no service has open. Resolves with the ids of some of its jobs, which are spread
+ * Fills the store in a data directory that no service has open. Resolves with the ids of some of its jobs. These jobs are spread
  * over the whole store.
  */
 export async function fillStore(directory: string, jobs: number, named: number): Promise<readonly string[]> {
   await runSeeds(directory);
   const path = join(directory, 'svc.db');
   using database = new DatabaseSync(path);
-  // The store may be lost, because it can be made again. Without a journal, no second file is left beside it.
+  // Losing the store does no harm, because it can be made again. Without a journal, no second file is left beside it.
   for (const pragma of ['journal_mode = delete', 'journal_mode = off', 'synchronous = off', 'cache_size = -262144']) {
     database.exec(`pragma ${pragma}`);
   }
@@ -46,7 +46,7 @@ async function runSeeds(directory: string): Promise<void> {
   await using service = await serveService({ ...FLAGS, provider: 'namespace' }, directory);
   using client = openJobClient({ port: service.port, key: KEY });
   for (const language of ['python', 'node', 'bash'] as const) await timedRun(client, hello(language));
-  // Waits for the attestations, which come after a job's end, so that the copies have attestations.
+  // Attestations come after a job's end. Waits for them, so that the copies have them too.
   for (;;) {
     const { signer } = await client.call<{ signer: { outbox_depth: number } }>('GET', '/v1/status');
     if (signer.outbox_depth === 0) break;
@@ -55,7 +55,7 @@ async function runSeeds(directory: string): Promise<void> {
   rmSync(join(directory, 'log'), { force: true });
 }
 
-/** Every table with rows of jobs, with the names of its columns. The table of the jobs themselves comes first. */
+/** The column names of every table that has rows about jobs. The table of the jobs themselves comes first. */
 function tablesOfJobs(database: DatabaseSync): ReadonlyMap<string, readonly string[]> {
   const names = database.prepare("select name from sqlite_master where type = 'table'").all();
   const tables = names.map(({ name }) => {
@@ -99,7 +99,7 @@ function copyJobs(
 
 const TIMES = new Set(['created_at', 'started_at', 'finished_at']);
 
-/** The SQL expression for this column of a copy. In a text, the id of the original job is replaced by the copy's id. */
+/** The SQL expression for this column in a copy. In texts, the copy's id replaces the original job's id. */
 function copied(column: string): string {
   if (column === 'job_id') return 'copies.job_id';
   if (TIMES.has(column)) return `strftime('%Y-%m-%dT%H:%M:%fZ', copies.at, 'unixepoch')`;
@@ -110,7 +110,7 @@ function copied(column: string): string {
 
 const TEXTS = new Set(['receipt_json', 'execution', 'data', 'evidence']);
 
-/** Ids of jobs that are spread over the whole store, without an order. The service's own canary is not among them. */
+/** Ids of jobs from all over the store, in random order. The service's own canary is not among them. */
 function namesIn(database: DatabaseSync, count: number): readonly string[] {
   const named = database.prepare('select job_id from jobs where tenant = :tenant order by random() limit :count');
   const rows = named.all({ tenant: TENANT, count });

@@ -1,6 +1,6 @@
 /**
- * Clients that only submit jobs and wait for their results, each over one kept-alive connection. They use no client library,
- * because its cost is not the service's.
+ * Clients that only submit jobs and wait for the results, each over one kept-alive connection. They use no client library,
+ * because the cost of a library is not the service's.
  */
 import { Agent, request } from 'node:http';
 import type { AwaitedSubmission, FoldedResult, JobSubmission } from '@vouchbox/protocol';
@@ -10,7 +10,7 @@ export interface JobClient extends Disposable {
   timed(submission: JobSubmission): Promise<{ readonly milliseconds: number; readonly result: FoldedResult }>;
   /** Resolves with the address of the result. */
   submit(submission: JobSubmission): Promise<string>;
-  /** The terminal result, after a wait. */
+  /** Waits for the terminal result. */
   result(url: string): Promise<FoldedResult>;
   call<Answer>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Answer>;
 }

@@ -10,7 +10,7 @@ export const leftovers: Figures = { what: '1,000 used cells left', measure: meas
 const clientsCount = 8;
 const quietMillisecondsMax = 10_000;
 
-/** Counts the leftovers, without parked cells. */
+/** Counts the leftovers. Parked cells do not count. */
 async function measureLeftovers({ port, pid, dataDirectory }: ServedCells): Promise<readonly Measurement[]> {
   const clients = Array.from({ length: clientsCount }, () => openJobClient({ port, key: KEY }));
   const bash: JobSubmission = hello('bash');
@@ -32,8 +32,8 @@ async function measureLeftovers({ port, pid, dataDirectory }: ServedCells): Prom
 }
 
 /**
- * Counts what remains beside the parked cells. Waits until no job runs, no cell is being made and the count is at most
- * `remainsMax`, but not for ever. A helper whose last cell has ended needs a moment to end itself.
+ * Counts what remains beside the parked cells. Waits, but not for ever, until no job runs, no cell is being made and the count is
+ * at most `remainsMax`. A helper needs a moment to end after its last cell has ended.
  */
 async function quiet(
   client: JobClient,

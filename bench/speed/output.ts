@@ -1,6 +1,6 @@
 /**
- * A flood of output, which the service reads to its end while it stores the beginning, compared with a bare program that
- * writes into the same kind of pipe.
+ * A flood of output: the service reads it to the end and stores the beginning. It is compared with a bare program that writes
+ * into the same kind of pipe.
  */
 import type { JobSubmission } from '@vouchbox/protocol';
 import { residentMib, type Served } from '../http/processes.ts';
@@ -13,7 +13,7 @@ const MIB = 2 ** 20;
 
 export const drainedOutput: Figures = { what: '64 MiB of output drained', measure: drained };
 
-/** A flood beyond every cap. The service reads all of it and stores the beginning. */
+/** Measures a flood beyond every cap. The service reads all of it and stores the beginning. */
 async function drained(service: Served, bare: BarePrograms): Promise<Measurement[]> {
   using client = openJobClient({ port: service.port, key: KEY });
   const bytes = 64 * MIB;

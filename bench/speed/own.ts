@@ -1,14 +1,14 @@
-/** How long a start takes, and how much memory an idle service has. */
+/** How long the service takes to start, and how much memory it has when idle. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { type Measurement, median } from '../measurement.ts';
 import { withService } from './bench-service.ts';
 import { residentTogetherMib } from './resident.ts';
 
 const rounds = 7;
-/** Long enough for the service to return the memory that its start took, and to end its idle watching thread. */
+/** In this time the service returns the memory that its start took, and ends its idle watching thread. */
 const idleMilliseconds = 45_000;
 
-/** The time of a start with both classes installed. The service opens only the stronger class. */
+/** How long a start takes with both classes installed. The service opens only the stronger class. */
 export async function startTime(): Promise<readonly Measurement[]> {
   const starts: number[] = [];
   for (let round = 0; round <= rounds; round++) {
@@ -28,10 +28,10 @@ export async function startTime(): Promise<readonly Measurement[]> {
   ];
 }
 
-/** Memory of the service's process and all its helpers, without parked cells. A page that they share counts once. */
+/** The memory of the service's process and all its helpers, without parked cells. A shared page counts once. */
 export async function idleMemory(): Promise<readonly Measurement[]> {
   const measurements: Measurement[] = [];
-  // The first start after a change of the sources compiles them, and keeps the compiler in memory.
+  // The first start after a change to the sources compiles them and keeps the compiler in memory.
   await withService({ provider: 'auto' }, () => Promise.resolve());
   for (const provider of ['auto', 'namespace'] as const) {
     const { own, helpers, anonymous } = await withService({ provider, 'parked-mb-max': '0' }, async ({ pid }) => {
@@ -56,7 +56,7 @@ export async function idleMemory(): Promise<readonly Measurement[]> {
   return measurements;
 }
 
-/** Memory of a process that no file backs, in MiB. proc_pid_status(5). */
+/** A process's memory that no file backs, in MiB. proc_pid_status(5). */
 function anonymousMib(pid: number): number {
   return Number(/^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0) / 1024;
 }

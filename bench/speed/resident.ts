@@ -3,12 +3,12 @@ import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 
 const pageBytes = 4096;
 const entryBytes = 8;
-/** Bits of an entry's upper half: whether a page is there, and the rest of the number of its frame. proc_pid_pagemap(5). */
+/** Bits in an entry's upper half: whether the page is present, and the upper part of its frame number. proc_pid_pagemap(5). */
 const present = 0x8000_0000;
 const upperFrameBits = 0x007f_ffff;
 
 /**
- * Resident memory of these processes, in MiB. A page counts once, even if several of these processes have mapped it, and it
+ * Resident memory of these processes together, in MiB. A page counts once, even if several of these processes have mapped it. It
  * counts as a whole, even if other processes have mapped it too. Only root can read which pages a process has.
  */
 export function residentTogetherMib(pids: readonly number[]): number {
@@ -27,12 +27,12 @@ function addFrames(pid: number, frames: Set<number>): void {
 }
 
 interface Mapping {
-  /** The pages of a mapping, by number: `end` is the first page behind it. */
+  /** The numbers of a mapping's pages. `end` is the first page after the mapping. */
   readonly first: number;
   readonly end: number;
 }
 
-/** The mappings of a process, except memory that it may not touch: V8 reserves terabytes of such memory. */
+/** The mappings of a process, except those that it may not access: V8 reserves terabytes of such memory. */
 function mappingsOf(pid: number): readonly Mapping[] {
   const lines = readFileSync(`/proc/${pid}/maps`, 'latin1').matchAll(/^([0-9a-f]+)-([0-9a-f]+) (\S+) .*$/gm);
   return [...lines]

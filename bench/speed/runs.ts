@@ -1,7 +1,7 @@
 /**
- * How long one job takes, and how many jobs complete in a second, compared with the same programs without the service.
- * Each figure is measured in two ways. After a pause, the service may have made cells ahead. Without a pause, jobs run
- * for so long that those cells are used up.
+ * How long one job takes, and how many jobs complete per second, compared with the same programs without the service. Each figure
+ * is measured in two ways. After a pause, the service may have made cells ahead of time. Without a pause, jobs run for so long
+ * that those cells are used up.
  */
 import type { JobSubmission } from '@vouchbox/protocol';
 import type { Served } from '../http/processes.ts';
@@ -21,20 +21,20 @@ interface Latency {
   readonly submission: JobSubmission;
   readonly run: BareOrder['run'];
   /**
-   * The targets, each the largest allowed fraction of the baseline's figure: of the median after a pause, of the 99th
-   * percentile after a pause, and of the median without a pause. Null for no target.
+   * The targets: the largest allowed fractions of the baseline's median after a pause, of its 99th percentile after a pause, and
+   * of its median without a pause. Null for no target.
    */
   readonly targets: readonly [number | null, number | null, number | null];
   readonly rounds?: number;
   readonly jobs?: number;
 }
 
-/** The median and the 99th percentile of runs one after the other. */
+/** The median and the 99th percentile of runs that are made one after the other. */
 export function latency(asked: Latency): Figures {
   return { what: asked.what, measure: (service, bare) => latencies(service, bare, asked) };
 }
 
-/** Measures rounds, the first of which warms up. The service has a pause while its baseline runs. */
+/** Measures rounds. The first round warms up. The service has a pause while its baseline runs. */
 async function latencies(
   { port }: Served,
   bare: BarePrograms,
@@ -132,7 +132,7 @@ async function ratesOf({ port }: Served, bare: BarePrograms, asked: Throughput):
   ];
 }
 
-/** The numbers of runs per second, one for each round. */
+/** The runs per second, one number for each round. */
 interface Rates {
   readonly ours: number[];
   readonly theirs: number[];

@@ -1,4 +1,4 @@
-/** What very many stored jobs cost: requests and starts, compared with the same service with few jobs. */
+/** What very many stored jobs cost: requests and starts are compared with those of the same service with few jobs. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, type Served, serveService } from '../http/processes.ts';
@@ -47,7 +47,7 @@ const body = JSON.stringify(hello('python'));
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: svc.example\r\nauthorization: Bearer ${KEY}\r\n\r\n`;
 const submission = `POST /v1/jobs HTTP/1.1\r\nhost: svc.example\r\nauthorization: Bearer ${KEY}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
-/** Submissions come last, because queued jobs are at the beginning of a list. */
+/** Submissions come last, because the jobs that they queue would be at the beginning of the list. */
 const REQUESTS: readonly { readonly what: string; readonly requestsOf: (filled: Filled) => readonly string[] }[] = [
   { what: 'detail', requestsOf: ({ names }) => names.map((name) => get(`/v1/jobs/${name}`)) },
   { what: 'list of 50', requestsOf: () => [get('/v1/jobs')] },

@@ -1,6 +1,6 @@
 /**
  * `npm run agree -- [NAME]`: prints which programs end in the same way at the services of two operators, according to
- * `service-verify agree`. Each program runs at both at once, first unchanged and then with `reproducible: true`. NAME
+ * `service-verify agree`. Each program runs at both services at once, first unchanged and then with `reproducible: true`. NAME
  * is the beginning of the programs' names, such as `cpython/`. The command fails only if a program cannot be tried.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -55,7 +55,7 @@ async function toldOf(services: readonly Service[], submission: JobSubmission, s
   return { ...(JSON.parse(stdout) as Told), status: exports[0]?.status ?? '' };
 }
 
-/** The results of `service-verify agree` for a program: unchanged, and with a fixed hash seed. */
+/** What `service-verify agree` says about a program: once unchanged, and once with a fixed hash seed. */
 async function tried(
   services: readonly Service[],
   { submission }: TriedAgain,

@@ -1,4 +1,4 @@
-/** The programs of `npm run agree`: CPython's own tests, and the judging suite's programs with known verdicts. */
+/** The programs for `npm run agree`: CPython's own tests, and the judging suite's programs with known verdicts. */
 import type { JobSubmission } from '@vouchbox/protocol';
 import { KINDS, knownPrograms, knownTests, LIMITS } from '../judging/known-programs.ts';
 import { interpreterPrograms, presentTests } from '../programs/cpython.ts';
@@ -10,7 +10,7 @@ export interface TriedAgain {
   readonly submission: JobSubmission;
 }
 
-/** CPython's tests of the language, and of modules that use no clock, file or network. */
+/** CPython's tests about the language, and about modules that use no clock, file or network. */
 const OF_THE_LANGUAGE =
   `base64 bisect calendar cmath collections configparser copy csv dataclasses decimal difflib enum fractions
   functools heapq html itertools json math operator pickle pprint random re set shlex statistics string struct textwrap
@@ -22,7 +22,7 @@ export function agreePrograms(): readonly TriedAgain[] {
   return [...runs(), ...outcomes(), ...judged()];
 }
 
-/** CPython's tests as its own runner starts them. This runner prints the time that each test took. */
+/** CPython's tests, started by CPython's own runner. This runner prints how long each test took. */
 function runs(): readonly TriedAgain[] {
   return interpreterPrograms().map(({ name, code }) => ({
     name: `cpython/run/${name}`,
@@ -55,7 +55,7 @@ for test, _ in outcome.failures + outcome.errors: print(test, file=told)
 raise SystemExit(0 if outcome.testsRun > 1 and outcome.wasSuccessful() else 1)
 `;
 
-/** Programs for each kind of verdict, with inputs that lead to this verdict. */
+/** Programs for each kind of verdict, with inputs that lead to that verdict. */
 function judged(): readonly TriedAgain[] {
   const tests = knownTests(10, 1);
   return knownPrograms(5 * KINDS.length, 9).map(({ name, language, code }, at) => {

@@ -1,7 +1,7 @@
 /**
  * The check-lists of CONTRIBUTING.md are complete. For each kind of change, the test adds a row to a copy of the tree.
- * The list must have every place where the compiler then requires a further row. The compiler may not report a file,
- * so the list must also have every file that names the neighbour: the existing row next to the new row.
+ * The list must have every place where the compiler then requires a further row. The compiler may miss a file, so
+ * the list must also have every file that names the neighbour: the existing row next to the new row.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -18,9 +18,9 @@ const contributing = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
 interface Kind {
   /** The list's heading. */
   readonly list: string;
-  /** The pattern that finds the files which name the neighbour: the existing row next to the new row. */
+  /** The pattern for files that name the neighbour: the existing row next to the new row. */
   readonly neighbour: RegExp;
-  /** A new row, and the word for the row in the compiler's errors. Absent if no type requires rows of this kind. */
+  /** A new row, and the word for this row in the compiler's errors. Absent if no type requires such rows. */
   readonly plant?: Change & { readonly word: string };
 }
 
@@ -83,7 +83,7 @@ const KINDS: readonly Kind[] = [
   { list: 'How a stream is resumed', neighbour: /\b(STREAM_CLOSE_CODES|streamAddress|openEventStream)\b/ },
 ];
 
-/** The sources that run in production and were written by hand, with their text. */
+/** The handwritten sources that run in production, with their text. */
 const sources = execFileSync('git', ['ls-files', 'packages', 'clients/python/src'], { cwd: root })
   .toString()
   .split('\n')
@@ -99,7 +99,7 @@ function textOf(list: string): string {
   return rest.split(/\n\*\*|\n## /)[0] ?? '';
 }
 
-/** The paths in a text, which may leave out `packages/` or `packages/server/src/`. A path that leads nowhere stays as it is. */
+/** The paths in a text. They may lack `packages/` or `packages/server/src/`. A path that leads nowhere stays as it is. */
 function pathsIn(text: string): string[] {
   const words = [...text.matchAll(/`([^`\s]+)`/g)].map(([, word = '']) => word);
   return words
@@ -114,16 +114,16 @@ interface Complaint {
   readonly text: string;
 }
 
-/** Compiles everything as one program, tests too. Errors for other reasons name no planted word. */
+/** Compiles everything, including tests, as one program. Errors for other reasons name no planted word. */
 const CONFIG = {
   extends: './tsconfig.pages.json',
   include: ['packages', 'test', 'bench', 'tools'],
 };
 
-/** The errors for a record that lacks a member, and for a switch that lacks a case. All other errors follow from these. */
+/** The errors about a record without a member and about a switch without a case. All other errors follow from these. */
 const LACKS = /^([^(\n]+)\(\d+,\d+\): error TS(2741|1360):/;
 
-/** The errors of the compiler in a tree. An indented line belongs to the error above it. */
+/** The compiler's errors in a tree. An indented line belongs to the error above it. */
 function complaintsIn(path: string): Complaint[] {
   writeFileSync(join(path, 'tsconfig.planted.json'), JSON.stringify(CONFIG));
   const { stdout } = spawnSync(process.execPath, [COMPILER, '-p', 'tsconfig.planted.json'], { cwd: path });
@@ -140,7 +140,7 @@ function planted(plant: Kind['plant'], tree: TreeCopy): void {
 let complaints: readonly Complaint[] = [];
 beforeAll(async () => {
   await using tree = await copyOfTree();
-  // The operation is planted last, after `write-openapi.ts` ran, which would fail while a row for it is missing.
+  // The operation is planted last, after `write-openapi.ts` ran: that program fails while an operation lacks a row.
   const [operation, ...others] = KINDS;
   for (const { plant } of others) planted(plant, tree);
   execFileSync(process.execPath, ['tools/write-openapi.ts'], { cwd: tree.path });
@@ -159,17 +159,17 @@ describe.each(KINDS)('$list', ({ list, neighbour, plant }) => {
     expect(paths.filter((path) => !isThere(path))).toEqual([]);
   });
 
-  test('has every source file that names the neighbour of the new row', () => {
+  test('has every source file that names the new row’s neighbour', () => {
     const having = sources.filter(({ text }) => neighbour.test(text)).map(({ file }) => file);
     expect(having.length).toBeGreaterThan(0);
     expect(having.filter((file) => !isNamed(file, paths))).toEqual([]);
   });
 
-  test.runIf(plant)('has in italics every place where the compiler asks for a row, and no other source', () => {
+  test.runIf(plant)('has in italics every place where the compiler requires a row, and no other source', () => {
     const asking = complaints.filter(({ text }) => text.includes(plant?.word ?? '')).map(({ file }) => file);
     const italic = [...textOf(list).matchAll(/\*([^*]+)\*/g)].flatMap(([, words = '']) => pathsIn(words));
     expect(asking.filter((path) => /\.tsx?$/.test(path) && path !== plant?.file && !italic.includes(path))).toEqual([]);
-    // Tests in italics are not checked here, because they require a row only when they run.
+    // Tests in italics are not checked here: only when they run do they require a row.
     expect(italic.filter((path) => /\.tsx?$/.test(path) && isSource(path) && !asking.includes(path))).toEqual([]);
   });
 });

@@ -12,14 +12,14 @@ const CITING = [
   '*.{md,ts,cjs}',
   '.ci/run',
 ];
-/** Files that are not checked: vectors that others wrote, and tests that cite missing things on purpose. */
+/** Files that are not checked: vectors written by others, and tests that cite missing things on purpose. */
 const LEFT_OUT = /node_modules|^test\/vectors\/|^test\/architecture\/(citations|floors|size|statements)\.test\.ts$/;
 
 const texts = globSync(CITING, { cwd: root })
   .filter((file) => !LEFT_OUT.test(file))
   .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
 
-/** What `look` finds in each text, with the name of the text's file. */
+/** Everything that `look` finds in the texts, with the names of the texts' files. */
 function found(look: (file: string, text: string) => string[]): string[] {
   return texts.flatMap(({ file, text }) => look(file, text).map((citation) => `${file}: ${citation}`));
 }
@@ -29,17 +29,17 @@ describe('the texts of the project', () => {
     expect(texts.length).toBeGreaterThan(700);
   });
 
-  test('cite only existing sections of docs/SPEC.md, and only existing numbers of statements', () => {
+  test('cite only existing sections and statement numbers of docs/SPEC.md', () => {
     const contract = sectionsOf(readFileSync(join(root, 'docs/SPEC.md'), 'utf8'));
     expect(found((_file, text) => unresolvedCitations(text, contract))).toEqual([]);
   });
 
-  test('give each decision record a number of its own', () => {
+  test('give each decision record its own number', () => {
     const numbers = readdirSync(join(root, 'docs/decisions')).map((name) => name.slice(0, 4));
     expect(numbers.filter((number, at) => numbers.indexOf(number) !== at)).toEqual([]);
   });
 
-  test('cite ids, decision records, files and headings that exist, and RFCs in one form', () => {
+  test('cite only existing ids, decision records, files and headings, and cite RFCs in one form', () => {
     const citable = citableIn(root);
     expect(found((file, text) => deadCitations(file, text, citable))).toEqual([]);
   });

@@ -1,6 +1,6 @@
 /**
- * Finds the citations in a text of the project that lead nowhere: ids of statements and attacks, decision records,
- * files and headings, and RFCs in a wrong form. `contract-citations.ts` checks citations of the contract's sections.
+ * Finds the citations in a project text that lead nowhere: ids of statements and attacks, decision records,
+ * files, headings and RFCs in a wrong form. `contract-citations.ts` checks citations of the contract's sections.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -8,21 +8,21 @@ import { allStatements } from '../../tools/statements.ts';
 
 const PATH =
   /(?<![\w/.-])(?:packages|docs|test|tools|bench|packs|\.ci)\/(?:[\w.-]+\/)*[\w-][\w.-]*\.(?:ts|mjs|cjs|c|h|pl|py|md|json)\b/g;
-/** The path `packs/NAME.json` stands for any pack. */
+/** A path such as `packs/NAME.json` stands for any pack. */
 const PLACEHOLDER = /\/[A-Z]+\.json$/;
 
-/** The things that can be cited. Paths are relative to the root of the project. */
+/** Everything that can be cited. Paths are relative to the project's root. */
 export interface Citable {
   readonly ids: ReadonlySet<string>;
-  /** The numbers of the decision records: `0022`. */
+  /** The numbers of the decision records, such as `0022`. */
   readonly decisions: ReadonlySet<string>;
-  /** Whether there is such a file or folder. */
+  /** Whether this file or folder exists. */
   readonly exists: (path: string) => boolean;
-  /** The text of a document; null if it does not exist. */
+  /** A document's text; null if the document does not exist. */
   readonly document: (path: string) => string | null;
 }
 
-/** The project in a directory. */
+/** What can be cited in the project in this directory. */
 export function citableIn(root: string): Citable {
   const exists = (path: string) => existsSync(join(root, path));
   return {
@@ -33,7 +33,7 @@ export function citableIn(root: string): Citable {
   };
 }
 
-/** The citations in a file that lead nowhere, as they are written there. */
+/** A file's citations that lead nowhere, as they are written there. */
 export function deadCitations(file: string, text: string, citable: Citable): string[] {
   return [
     ...deadIds(text, citable.ids),
@@ -57,7 +57,7 @@ function deadDecisions(text: string, decisions: ReadonlySet<string>): string[] {
   return [...text.matchAll(cited)].flatMap(([citation, number = '']) => (decisions.has(number) ? [] : [citation]));
 }
 
-/** Citations of RFCs in another form than `RFC 9110` or `RFC 9110 § 7.2`. */
+/** RFC citations in a form other than `RFC 9110` or `RFC 9110 § 7.2`. */
 function formlessRfcs(text: string): string[] {
   const mentioned = /(?<![\w/.-])rfc[ -]?\d+(?:,? (?:section|sec\.|s|§)? ?[\d.]+)?/gi;
   const form = /^RFC [1-9]\d{2,3}(?: § [1-9]\d*(?:\.\d+)*\.?)?$/;
@@ -67,7 +67,7 @@ function formlessRfcs(text: string): string[] {
 }
 
 /**
- * Missing files, cited by a path from the root of the project or by a page's name: `test/hostile/cases.ts`, `THREATS.md`.
+ * Missing files that a path from the project's root or a page's name cites: `test/hostile/cases.ts`, `THREATS.md`.
  */
 function deadPaths(text: string, { exists }: Citable): string[] {
   const paths = [...text.matchAll(PATH)].flatMap(([path]) => (exists(path) || PLACEHOLDER.test(path) ? [] : [path]));
@@ -75,7 +75,7 @@ function deadPaths(text: string, { exists }: Citable): string[] {
   return [...paths, ...pages.filter((page) => !exists(page) && !exists(`docs/${page}`))];
 }
 
-/** Links of a document to missing files beside it, or to missing headings: `API.md#errors`. */
+/** Links in a document to missing files beside it, or to missing headings: `API.md#errors`. */
 function deadLinks(file: string, text: string, { exists, document }: Citable): string[] {
   return [...text.matchAll(/\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)/g)].flatMap(([link, path = '', anchor]) => {
     const target = path === '' ? file : normalize(join(dirname(file), path));

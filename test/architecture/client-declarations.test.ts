@@ -1,4 +1,4 @@
-/** The declarations of the client, as they are published. `npm run packages` compiles projects that use them. */
+/** The client's declarations, as they are published. `npm run packages` compiles projects that use them. */
 import { execFileSync } from 'node:child_process';
 import { globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { copyDeclarations } from '../../tools/packages/client-bundle.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-test('the declarations of the client name no other package, because installing the client brings no other', () => {
+test('the client’s declarations name no other package, because the client is installed without other packages', () => {
   const directory = mkdtempSync(join(tmpdir(), 'vouchbox-declarations-'));
   try {
     const settings = ['--ignoreConfig', '--noCheck', '--declaration', '--emitDeclarationOnly', '--target', 'esnext'];

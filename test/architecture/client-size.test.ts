@@ -1,4 +1,4 @@
-/** The size that the client adds to a page, measured at the published files. `npm run packages` shows the other sizes. */
+/** The size that the client adds to a page, measured on the published files. `npm run packages` shows the other sizes. */
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { bundleClient } from '../../tools/packages/client-bundle.ts';
 
 const clientBytesMax = 8800;
 
-test('index.js of the client has at most 8.8 kB compressed and imports no file before a call needs it', async () => {
+test('the client’s index.js has at most 8.8 kB compressed, and imports no file before a call needs the file', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'vouchbox-client-'));
   try {
     await bundleClient(join(import.meta.dirname, '../../packages/client/src/index.ts'), directory);

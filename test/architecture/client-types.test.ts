@@ -19,12 +19,12 @@ test.each([
   expect(readFileSync(join(root, file), 'utf8')).toBe(formatted);
 });
 
-test('the forms of the Python client equal the forms of the contract', () => {
+test('the Python client’s forms equal the contract’s forms', () => {
   const text = readFileSync(join(root, 'clients/python/src/vouchbox/answer_forms.json'), 'utf8');
   expect(JSON.parse(text)).toEqual(answerForms());
 });
 
-test('formOf refuses a schema whose alternatives one form cannot express together', () => {
+test('formOf refuses a schema if one form cannot express all its alternatives', () => {
   const text = { type: 'string' };
   const object = { type: 'object', properties: { name: text } };
   expect(formOf({ anyOf: [text, { type: 'integer' }, { type: 'null' }] })).toBe('siz');

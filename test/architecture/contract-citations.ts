@@ -4,17 +4,17 @@ import { statementsOf } from '../../tools/statements.ts';
 /** Numbers of rules: `3`, `7a`, `3–5`, `1, 2, 7`, `7 and 8`. */
 const NUMBERS = /^ \d+[a-z]?(?:(?:–|, | and )\d+[a-z]?)*(?![\w.]\w)/;
 
-/** Each heading of the contract, the longest first, with the numbers of the rules below it. */
+/** Each heading in the contract, longest first, with the numbers of the rules below it. */
 export type Sections = readonly (readonly [heading: string, rules: ReadonlySet<string>])[];
 
-/** The citations in a text that lead nowhere, each with a few words of what follows it. */
+/** A text's citations that lead nowhere, each with a few of the words that follow it. */
 export function unresolvedCitations(text: string, sections: Sections): string[] {
   return citationsIn(text)
     .filter((cited) => !leadsSomewhere(cited, sections))
     .map((cited) => cited.slice(0, 60));
 }
 
-/** The text after each § that cites the contract: a § after `Spec`, or after another citation and a comma. */
+/** The text after each § that cites the contract. Such a § follows `Spec`, or another citation and a comma. */
 function citationsIn(text: string): string[] {
   const [before = '', ...parts] = text.replace(/\s*\n\s*(?:\*|\/\/|#)? */g, ' ').split('§ ');
   const cited: string[] = [];

@@ -1,4 +1,4 @@
-/** The lists and numbers of docs/SPEC.md are those of the code, so that neither changes without the other. */
+/** The lists and numbers in docs/SPEC.md equal those in the code, so that neither changes without the other. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -27,7 +27,7 @@ const root = join(import.meta.dirname, '../..');
 const contract = readFileSync(join(root, 'docs/SPEC.md'), 'utf8');
 const statements = new Map(statementsOf(contract).map(({ id, text }) => [id, text]));
 
-/** The words in backticks of some statements, in their order. */
+/** The words in backticks in some statements, in order. */
 function spelled(...ids: string[]): string[] {
   return ids.flatMap((id) => [...(statements.get(id) ?? '').matchAll(/`([^`]+)`/g)].map(([, word = '']) => word));
 }
@@ -38,7 +38,7 @@ function numbered(id: string): Record<string, number> {
   return Object.fromEntries(pairs.map(([, name = '', value]) => [name, Number(value)]));
 }
 
-/** How the table under Endpoints names who may call an operation. */
+/** The words in the table under Endpoints for who may call an operation. */
 function accessWords(operation: Operation): string {
   const { queryAccess = {} } = operation;
   const more = Object.entries(queryAccess).map(([name, scope]) => `; with \`${name}\` also \`${scope}\``);
@@ -87,7 +87,7 @@ const LIMIT_STATEMENTS = ['Submission-14', 'Submission-15', 'Submission-16', 'Su
 const PROGRAM_STATEMENTS = ['1', '2', '4', '5', '6', '7', '8', '9', '43', '44', '47', '48'].map(
   (number) => `Submission-${number}`,
 );
-/** The statements that name the members of each body. */
+/** For each body, the statements that name its members. */
 const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>> = {
   JobSubmission: [
     ...PROGRAM_STATEMENTS,
@@ -217,7 +217,7 @@ const BODIES: Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>
   ErrorEnvelope: ['Errors-1'],
 };
 
-/** For each body: the statements that name members of its nested objects, if these objects occur in no other body. */
+/** For each body: the statements that name members of nested objects, if these objects occur in no other body. */
 const INSIDE: Partial<Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly string[]>>> = {
   JobSubmission: ['Large-1', 'Builds-1', 'Builds-2', 'Tools-3'],
   Interactor: ['Large-1', 'Builds-2'],
@@ -226,7 +226,7 @@ const INSIDE: Partial<Readonly<Record<keyof typeof COMPONENT_SCHEMAS, readonly s
   ServiceStatus: ['Bodies-10a', 'Bodies-10b', 'Bodies-10c', 'Bodies-10e', 'Bodies-13', 'Bodies-14'],
 };
 
-/** The names of a schema's own members, and of the members nested in them, except those in schemas that have a name. */
+/** The names of a schema's own members, and of the members nested in them, but not those inside named schemas. */
 function membersIn(schema: unknown): { readonly own: string[]; readonly inside: string[] } {
   const found = Array.isArray(schema) ? schema.map(membersIn) : [];
   if (typeof schema === 'object' && schema !== null && !Array.isArray(schema) && !('$ref' in schema)) {
@@ -238,7 +238,7 @@ function membersIn(schema: unknown): { readonly own: string[]; readonly inside: 
   return { own: found.flatMap(({ own }) => own), inside: found.flatMap(({ inside }) => inside) };
 }
 
-/** The words in backticks of some statements. A list such as `{ a, b? }` gives one word for each member. */
+/** The words in backticks in some statements. A list such as `{ a, b? }` gives one word for each member. */
 function named(...ids: string[]): Set<string> {
   return new Set(spelled(...ids).flatMap((words) => words.match(/\w+/g) ?? []));
 }
@@ -297,7 +297,7 @@ test('docs/SPEC.md lists the variables that a job may not set', { tags: ['Submis
   expect(named).toEqual(REFUSED_VARIABLES);
 });
 
-test('the reference client has the name and the version that docs/SPEC.md states', { tags: ['Versioning-5c'] }, () => {
+test('the reference client has the name and version that docs/SPEC.md states', { tags: ['Versioning-5c'] }, () => {
   const { name, version } = JSON.parse(readFileSync(join(root, 'packages/client/package.json'), 'utf8')) as {
     readonly name: string;
     readonly version: string;
@@ -307,7 +307,7 @@ test('the reference client has the name and the version that docs/SPEC.md states
   expect([version, major > 0 || minor >= 8]).toEqual([version, true]);
 });
 
-test("no identifier of the HTTP interface and no setting's name contains the product's name", {
+test("no identifier in the HTTP interface and no setting's name contains the product's name", {
   tags: ['What-9'],
 }, () => {
   const { paths, components } = openApiDocument();
@@ -328,7 +328,7 @@ test('docs/SPEC.md lists the close codes of the stream', {
   expect(Object.keys(OPERATIONS.streamEvents.closeCodes).map(Number)).toEqual(Object.values(STREAM_CLOSE_CODES));
 });
 
-test('docs/SPEC.md states every error code, always together with its HTTP status', { tags: ['Errors-23'] }, () => {
+test('docs/SPEC.md states every error code, always with its HTTP status', { tags: ['Errors-23'] }, () => {
   const pairs = [...statements.values()].flatMap((text) => [...text.matchAll(/\b(\d{3}) `(\w+)`/g)]);
   const stated = new Set(pairs.map(([, status, code]) => `${status} ${code}`));
   expect([...stated].toSorted()).toEqual(ERROR_CODES.map((code) => `${ERRORS[code].status} ${code}`).toSorted());

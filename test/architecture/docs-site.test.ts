@@ -23,7 +23,7 @@ describe('the table of contents of docs/README.md', () => {
     };
   }
 
-  test('lists every document of docs/ once', () => {
+  test('lists every document in docs/ once', () => {
     const documents = globSync(['docs/*.md', 'docs/{for,operating}/*.md'], { cwd: root }).filter(
       (file) => file !== FRONT,
     );
@@ -38,7 +38,7 @@ describe('the table of contents of docs/README.md', () => {
     expect(decisions.filter((decision) => !documents.has(decision))).toEqual([]);
   });
 
-  test('gives every document an address of its own', () => {
+  test('gives every document its own address', () => {
     const addresses = [...documentsIn(root).keys()].map(addressOf);
     expect(new Set(addresses).size).toBe(addresses.length);
   });
@@ -55,14 +55,14 @@ describe('a link in a document', () => {
     write('docs/operating/start.md', '# Start\n\n## The host\n\n[Back](../README.md) and [the code](../../a.ts).\n');
     write('a.ts', 'export const a = 1;\n');
   });
-  /** The front page of a site whose docs/README.md has this text. */
+  /** The front page of a site built with this text as docs/README.md. */
   function pageOf(text: string): string {
     write('docs/README.md', `# One\n\n${text}\n`);
     return pagesOf().get(FRONT)?.html ?? '';
   }
   const pagesOf = () => renderAll({ documents: documentsIn(project), picture: (path) => path });
 
-  test("to a heading of another document leads to that heading on the other document's page", () => {
+  test("to a heading in another document leads to that heading on the other document's page", () => {
     expect(pageOf('[it](operating/start.md#the-host)')).toContain('operating/start.html#the-host">it</a>');
   });
 
@@ -74,7 +74,7 @@ describe('a link in a document', () => {
     expect(pageOf('[it](https://example.org/x?a=1&b=2)')).toContain('href="https://example.org/x?a=1&amp;b=2"');
   });
 
-  test('leads to an existing target in every document of this project, and none of them contains HTML', () => {
+  test('leads to an existing target in every document of this project, and no document contains HTML', () => {
     expect(faultsIn(root, renderAll({ documents: documentsIn(root), picture: (path) => path }))).toEqual([]);
   });
 
@@ -87,12 +87,12 @@ describe('a link in a document', () => {
     ],
     ['a file that is not there', '[it](../b.ts)', 'b.ts#, which is not there'],
     ['HTML', '<b>it</b>', 'docs/README.md has HTML in it: <b>'],
-  ])('to %s is reported as a fault of the document', (_what, text, fault) => {
+  ])('to %s is reported as a fault in the document', (_what, text, fault) => {
     expect(pageOf(text)).not.toContain('<b>');
     expect(faultsIn(project, pagesOf())).toContainEqual(expect.stringContaining(fault));
   });
 
-  test('shows the characters < and > of its text instead of making HTML of them', () => {
+  test('shows the characters < and > in its text instead of turning them into HTML', () => {
     expect(pageOf('`a<b>` & [c<d](operating/start.md)')).toMatch(/<code>a&lt;b&gt;<\/code> &amp; <a [^>]*>c&lt;d<\/a>/);
   });
 });
@@ -101,7 +101,7 @@ describe('the built pages', () => {
   const pages = globSync('**/*.html', { cwd: built }).map(
     (name) => [name, readFileSync(join(built, name), 'utf8')] as const,
   );
-  /** Every address in a link or source of a page, with the name of the page. */
+  /** Every address in a page's links and sources, with the page's name. */
   const named = pages.flatMap(([name, html]) =>
     [...html.matchAll(/ (?:href|src)="([^"]*)"/g)].map(([, address = '']) => ({ name, address })),
   );
@@ -118,7 +118,7 @@ describe('the built pages', () => {
     const dead = named.filter(({ name, address }) => {
       if (/^(https|data):/.test(address)) return false;
       const [path = '', anchor] = address.split('#');
-      // The front page has the address of its folder without a final slash, so its links start from the folder above.
+      // The front page has the address of its folder without a final slash, so the page's links start from the folder above.
       const from = name === 'front.html' ? '..' : dirname(name);
       const to = path === '' ? name : posix.normalize(posix.join(from, path)).replace(/^\.\.\/docs\//, '');
       return !existsSync(join(built, to)) || (anchor !== undefined && !(anchors.get(to)?.has(anchor) ?? false));

@@ -1,4 +1,4 @@
-/** Documents that repeat what the code says are compared with it. */
+/** Some documents repeat what the code says. These tests compare them with the code. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SETTINGS } from '@vouchbox/server';
@@ -8,10 +8,10 @@ const root = join(import.meta.dirname, '../..');
 const settings = readFileSync(join(root, 'docs/operating/settings.md'), 'utf8');
 const architecture = readFileSync(join(root, 'docs/ARCHITECTURE.md'), 'utf8');
 
-test('docs/operating/settings.md lists every setting with its flag, its default and its values, and no other', () => {
+test('docs/operating/settings.md lists every setting with its flag, default and values, and no other setting', () => {
   const rows = SETTINGS.map(({ name, flag, defaultText, description, allowed }) => {
     const fallback = defaultText === null ? 'off' : `\`${defaultText}\``;
-    // An unescaped bar would begin another column.
+    // An unescaped bar would start another column.
     const takes = allowed.replaceAll('|', '\\|');
     return `| \`${name}\` | \`--${flag}\` | ${fallback} | ${description} Takes ${takes}. |`;
   });
@@ -28,7 +28,7 @@ describe('the code map of docs/ARCHITECTURE.md', () => {
   const foldersOf = (path: string) =>
     readdirSync(join(root, path), { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? entry.name : []));
 
-  test('names every package, and no other', () => {
+  test('names every package, and nothing else', () => {
     expect(named(ofPackages).toSorted()).toEqual(
       foldersOf('packages')
         .map((name) => `packages/${name}`)
@@ -36,11 +36,11 @@ describe('the code map of docs/ARCHITECTURE.md', () => {
     );
   });
 
-  test('names every folder of the server beside service.ts, and no other', () => {
+  test('names every server folder beside service.ts, and no other', () => {
     expect(named(ofServer).toSorted()).toEqual([...foldersOf('packages/server/src'), 'service.ts'].toSorted());
   });
 
-  test('names every folder of sandbox/, and every folder inside each of those folders', () => {
+  test('names every folder in sandbox/, and every folder inside those folders', () => {
     const at = 'packages/server/src/sandbox';
     expect(named(ofSandbox)).toHaveLength(foldersOf(at).length);
     for (const folder of foldersOf(at)) {
@@ -49,7 +49,7 @@ describe('the code map of docs/ARCHITECTURE.md', () => {
     }
   });
 
-  test('names every folder in http/ and store/, and job/ has the stages of the table above', () => {
+  test('names every folder in http/ and store/, and job/ has the stages in the table above', () => {
     const rowOf = (folder: string) => ofServer.split('\n').find((row) => row.startsWith(`| \`${folder}/\``)) ?? '';
     for (const folder of ['http', 'store']) {
       const unnamed = foldersOf(`packages/server/src/${folder}`).filter(
@@ -66,7 +66,7 @@ describe('the code map of docs/ARCHITECTURE.md', () => {
   });
 });
 
-test('the plot in docs/BENCHMARKS.md takes its figures from the tables there, and the page has under 1200 words', () => {
+test('the plot in docs/BENCHMARKS.md has the figures from the page’s tables, and the page has under 1200 words', () => {
   const page = readFileSync(join(root, 'docs/BENCHMARKS.md'), 'utf8');
   const plot = readFileSync(join(root, 'docs/images/beside.svg'), 'utf8');
   const rows = page.split('\n').filter((line) => line.startsWith('| '));

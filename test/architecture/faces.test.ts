@@ -1,4 +1,4 @@
-/** A package entry for quick starts loads nothing slow: no schemas, no query builder, no HTTP. */
+/** A package entry that must start quickly loads nothing slow: no schemas, no query builder, no HTTP. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Prints the names of the third-party packages that some imports load. */
+/** Prints the names of the third-party packages that the given imports load. */
 const PROBE = `
   import { registerHooks } from 'node:module';
   const loaded = new Set();
@@ -35,12 +35,12 @@ test.each([
   ['vouchbox', ['commander']],
   ['@vouchbox/verifier', ['canonicalize']],
   ['@vouchbox/verifier/command', ['canonicalize', 'commander']],
-])('%s loads %j, and no other third-party package', async (face, names) => {
+])('%s loads %j and no other third-party package', async (face, names) => {
   expect(await packagesOf(face)).toEqual(names);
 });
 
 test("a service starts without loading packages that only some settings, an operator's build or a check need", async () => {
-  // The service loads these two files later, once the threads of the store have something to do.
+  // The service loads these two files later, once the store's threads have something to do.
   const later = ['start/open-sandbox.ts', 'http/app.ts'].map((file) => join(root, 'packages/server/src', file));
   const loaded = await packagesOf('@vouchbox/server/service', ...later);
   expect(loaded).toContain('fastify');
@@ -48,6 +48,6 @@ test("a service starts without loading packages that only some settings, an oper
   expect(unneeded.filter((name) => loaded.includes(name))).toEqual([]);
 });
 
-test('packagesOf also reports what the entry of the whole server package loads', async () => {
+test('packagesOf also reports what the whole server package’s entry loads', async () => {
   expect(await packagesOf('@vouchbox/server')).toContain('typebox');
 });

@@ -1,5 +1,5 @@
 /**
- * The floors of the packages and folders: imports only go down, and each technology has one folder.
+ * The floors on which packages and folders stand: imports only go down, and each technology has one folder.
  * docs/ARCHITECTURE.md.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -52,12 +52,12 @@ describe('the sources', () => {
     expect(modules.length).toBeGreaterThan(0);
   });
 
-  test('follow every rule of the floors', () => {
+  test('follow every rule about the floors', () => {
     expect(result.summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} → ${to}`)).toEqual([]);
   });
 });
 
-/** A folder of the store, and another folder that the first must not import. */
+/** A folder in the store, and another folder that it must not import. */
 const storeArrowsUp = [
   ['records', 'history'],
   ['kept', 'jobs'],
@@ -74,14 +74,14 @@ const storeArrowsUp = [
   ['postgres', 'sqlite'],
 ] as const;
 
-/** A file that chooses an implementation, and the implementation, which no other file may import. */
+/** A file that chooses an implementation, and that implementation. No other file may import it. */
 const implementations = [
   ['membership', 'job/dispatch/fleet-work'],
   ['open-store', 'store/sqlite/open'],
   ['preflight', 'sandbox/classes/open-cells'],
 ] as const;
 
-test.each(implementations)('the source %s chooses the implementation %s, which exists', (_picker, at) => {
+test.each(implementations)('the source %s chooses the implementation %s, and that file exists', (_picker, at) => {
   expect(existsSync(join(root, `packages/server/src/${at}.ts`))).toBe(true);
 });
 
@@ -250,7 +250,7 @@ describe('a cycle of imports in one folder', () => {
     expect(planting(files, floorsOf)).toEqual([]);
   });
 
-  test('occurs nowhere in the packages of this project', () => {
+  test('occurs nowhere in this project’s packages', () => {
     expect(importsIn(root).length).toBeGreaterThan(1000);
     expect(floorFaults(importsIn(root))).toEqual([]);
   });

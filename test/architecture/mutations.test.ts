@@ -1,4 +1,4 @@
-/** The list of `npm run mutate` fits this tree: each change finds its text, and falsifies statements that exist. */
+/** The changes that `npm run mutate` makes fit this tree: each finds its text, and falsifies existing statements. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ describe.each(MUTATIONS)('the change by which $name', ({ file, from, falsifies }
     expect(readFileSync(join(root, file), 'utf8').split(from)).toHaveLength(2);
   });
 
-  test('falsifies only statements that exist', () => {
+  test('falsifies only existing statements', () => {
     expect(falsifies.filter((id) => !ids.has(id))).toEqual([]);
   });
 });

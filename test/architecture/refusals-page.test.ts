@@ -1,4 +1,4 @@
-/** docs/REFUSALS.md has every code of a refusal, and every exit code of a command. */
+/** docs/REFUSALS.md has every refusal code, and every exit code of a command. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TERMINAL_REASONS } from '@vouchbox/protocol';
@@ -8,7 +8,7 @@ import { refusalsPage } from '../../tools/refusals-page.ts';
 const docs = join(import.meta.dirname, '../../docs');
 const page = readFileSync(join(docs, 'REFUSALS.md'), 'utf8');
 
-test('docs/REFUSALS.md has the texts of the code; `npm run openapi` writes it', () => {
+test('docs/REFUSALS.md has the texts from the code; `npm run openapi` writes the page', () => {
   expect(page).toBe(refusalsPage());
 });
 

@@ -1,11 +1,11 @@
-/** The count of the lines of each room, and its bound: `tools/size.ts`. */
+/** The count of lines in each room, and the bounds on the sums: `tools/size.ts`. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { excesses, linesOfRooms, productionOf } from '../../tools/size.ts';
 
-describe('the count of lines of each room', () => {
+describe('the count of lines in each room', () => {
   let root: string;
   beforeEach(() => {
     root = mkdtempSync(join(tmpdir(), 'svc-size-'));
@@ -49,7 +49,7 @@ describe('the count of lines of each room', () => {
     expect(productionOf(linesOfRooms(root))).toMatchObject({ TypeScript: 2, tests: 0 });
   });
 
-  test('may equal the allowed number and is reported when it exceeds that number', () => {
+  test('may equal the allowed number, and is reported if it exceeds that number', () => {
     const lines = (TypeScript: number) => ({ TypeScript, JavaScript: 0, C: 5, Perl: 9, tests: 9, generated: 9 });
     expect(excesses(lines(10), { TypeScript: 10, C: 5 })).toEqual([]);
     expect(excesses(lines(11), { TypeScript: 10, C: 4 })).toEqual([

@@ -1,4 +1,4 @@
-/** What the sources must not contain: the invariants that imports cannot show. docs/ARCHITECTURE.md. */
+/** What the sources must not contain: invariants that imports do not show. docs/ARCHITECTURE.md. */
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -8,7 +8,7 @@ const sources = globSync('packages/*/src/**/*.ts', { cwd: root })
   .filter((file) => !/\.(test|fixture)\.ts$/.test(file))
   .map((file) => ({ file, text: withoutComments(readFileSync(join(root, file), 'utf8')) }));
 
-/** A comment may mention what the code must not do. */
+/** Removes comments, because a comment may mention what the code must not do. */
 function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
 }
@@ -24,7 +24,7 @@ describe('the sources', () => {
 
   test('read process.env only in one file of the server and one file of the command line', () => {
     const allowed = ['packages/cli/src/service/environment.ts', 'packages/server/src/settings/config.ts'];
-    // The environment is not read there: the text is a program that the page writes for a person to copy.
+    // This file does not read the environment: its text is a program that the page writes for a person to copy.
     allowed.push('packages/dashboard/src/words/snippets.ts');
     expect(filesWith(/\bprocess\.env\b/).filter((file) => !allowed.includes(file))).toEqual([]);
   });

@@ -1,5 +1,5 @@
 /**
- * The statements of docs/SPEC.md and the rows of docs/ATTACKS.md are well-formed and cited correctly. A run of all
+ * The statements in docs/SPEC.md and the rows in docs/ATTACKS.md are well-formed and cited correctly. A run of all
  * tests reports the statements and rows that no test shows.
  */
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ describe('the statements', () => {
     expect(statements.filter(({ section }) => section === '')).toEqual([]);
   });
 
-  test('are read from the text, each with whether a test can show it', () => {
+  test('are read from the text, and each says whether a test can show it', () => {
     expect(statementsOf(EXAMPLE)).toEqual([
       { id: 'One-1', section: 'One thing', text: 'It holds.', isTestable: true },
       { id: 'One-2', section: 'One thing', text: 'It holds over two lines.', isTestable: false },
@@ -41,7 +41,7 @@ describe('the statements', () => {
     ]);
   });
 
-  test('are marked as testable, with fewer than ten exceptions', () => {
+  test('are marked as testable, except for fewer than ten', () => {
     expect(statements.filter(({ isTestable }) => !isTestable).length).toBeLessThan(10);
   });
 });
@@ -51,7 +51,7 @@ describe('a run of all tests', () => {
   const marked = (tag: string, hasPassed = true): MarkedTest => ({ name: `shows ${tag}`, tags: [tag], hasPassed });
   const unshown = (...tests: MarkedTest[]) => unshownStatements(statementsOf(EXAMPLE), tests).map(({ id }) => id);
 
-  test('reports a statement without a test, and one whose tests were skipped or failed', () => {
+  test('reports a statement that has no test, or whose tests were skipped or failed', () => {
     expect(unshown()).toEqual([one, other]);
     expect(unshown(marked(one))).toEqual([other]);
     expect(unshown(marked(one), marked(other, false))).toEqual([other]);

@@ -1,11 +1,11 @@
-/** The two kinds of store have the same structure: parts that both kinds have are in files of the same name. */
+/** The two kinds of store have the same structure: parts that both kinds have are in files with the same name. */
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 const STORE = join(import.meta.dirname, '../../packages/server/src/store');
 
-/** The files of one kind of store that the other kind does not need. */
+/** The files that one kind of store has and the other kind does not need. */
 const ALONE = {
   sqlite: {
     'its file, which a server would look after': ['copy-store', 'database', 'files/'],
@@ -40,6 +40,6 @@ function filesOf(kind: keyof typeof ALONE): readonly string[] {
   return found.filter((file) => !alone.some((beginning) => begins(file, beginning))).toSorted();
 }
 
-test('each file of store/sqlite has a counterpart in store/postgres and vice versa, or a stated reason to have none', () => {
+test('each file in store/sqlite has a counterpart in store/postgres and vice versa, or a stated reason to have none', () => {
   expect(filesOf('sqlite')).toEqual(filesOf('postgres'));
 });

@@ -1,4 +1,4 @@
-/** The lint for what no formatter checks: `tools/lint-text.ts`. */
+/** The lint for rules that no formatter checks: `tools/lint-text.ts`. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Archives of an export, as people make them. */
+/** Archives of an export, made as people make them. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

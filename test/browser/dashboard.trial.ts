@@ -26,7 +26,7 @@ const open = (view: string, options = {}) => openDashboard(browser, { url: rig()
 const isTooWide = (page: Page) =>
   page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
 
-/** The texts of those elements that reach beyond a side of the page, or show only a part of their text. */
+/** The texts of the elements that reach beyond a side of the page or show only a part of their text. */
 const cutOff = (page: Page, selector: string) =>
   page.locator(selector).evaluateAll((found) =>
     found
@@ -37,7 +37,7 @@ const cutOff = (page: Page, selector: string) =>
       .map(({ textContent }) => textContent),
   );
 
-/** A page of a history with `linesMax` lines of output and then `finished`, as a service with larger caps stores it. */
+/** A page of a history with `linesMax` lines of output and then `finished`. A service with larger caps stores such histories. */
 function pageOfLines(job_id: string, after: number, linesMax: number) {
   const events = Array.from({ length: Math.min(1000, linesMax + 1 - after) }, (_, index) => {
     const seq = after + index + 1;
@@ -48,7 +48,7 @@ function pageOfLines(job_id: string, after: number, linesMax: number) {
   return { events, next_cursor: after + events.length > linesMax ? null : after + events.length };
 }
 
-/** A job with everything that a job page shows. */
+/** A program whose job has everything that a job page can show. */
 const ILLUSTRATED = `import base64, os, sys, time
 os.makedirs('output', exist_ok=True)
 open('output/dot.png', 'wb').write(base64.b64decode('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='))
@@ -65,10 +65,10 @@ describe('every view', () => {
   ] as const;
 
   test.each(views.flatMap((view) => looks.map(([name, look]) => [view, name, look] as const)))(
-    '%s %s can be used by keyboard and screen reader, and does not scroll sideways',
+    '%s %s is usable by keyboard and screen reader, and does not scroll sideways',
     async (view, _name, look) => {
       await using opened = await open(view, look);
-      // The sign-in has a heading too, so the test waits for the frame first, and then for the view in it.
+      // The sign-in also has a heading, so the test waits first for the frame, then for the view inside it.
       await opened.page.getByText('Service ready').waitFor();
       await opened.page.getByRole('heading', { level: 1 }).waitFor();
       expect(opened.troubles).toEqual([]);
@@ -79,7 +79,7 @@ describe('every view', () => {
   );
 
   test.each(looks)(
-    'the view of a job %s can be used by keyboard and screen reader, and does not scroll sideways',
+    'the view of a job %s is usable by keyboard and screen reader, and does not scroll sideways',
     async (_name, look) => {
       const { job_id } = await rig().run({
         language: 'python',
@@ -101,7 +101,7 @@ describe('every view', () => {
     },
   );
 
-  test('is reached by keyboard alone, from the sign-in to the output of a job', async () => {
+  test('can be reached by keyboard alone, from the sign-in to the output of a job', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'echo by keyboard' });
     await using opened = await openDashboard(browser, { url: rig().service.url }, { key: null });
     const { page } = opened;
@@ -117,7 +117,7 @@ describe('every view', () => {
 });
 
 describe('a job that runs', () => {
-  test('has a page that shows its output as it comes, can cancel the job, and then shows its end', async () => {
+  test('has a page that shows output as it comes, can cancel the job, and then shows how the job ended', async () => {
     const { job_id } = await rig().alpha.client.submit({
       language: 'bash',
       code: 'echo first; sleep 60; echo never',
@@ -133,7 +133,7 @@ describe('a job that runs', () => {
     expect(opened.troubles).toEqual([]);
   });
 
-  test('stays on the page when its service restarts, and text typed in the playground is kept', async () => {
+  test('stays on the page when its service restarts, and the playground keeps the typed text', async () => {
     let own = await Rig.start();
     const { dataDir, port } = own;
     try {
@@ -174,7 +174,7 @@ describe('the button', () => {
   test.each([
     ['Sign out', null],
     ['Sign out instead', 'Your key is no longer accepted'],
-  ])('“%s” removes from the page what was typed and what was read', async (name, title) => {
+  ])('“%s” removes from the page everything that was typed or read', async (name, title) => {
     const { job_id } = await rig().run({ language: 'bash', code: 'echo secret of alpha' });
     const { key, credential_id } = await operator.create(plain);
     await using opened = await open('/jobs', { key });
@@ -197,7 +197,7 @@ describe('the button', () => {
 });
 
 describe('a key that ends', () => {
-  /** Types into the playground, lets the key end, and signs in with another. */
+  /** Types into the playground, lets the key end, and signs in with another key. */
   async function expectOutlived(opened: WatchedPage, title: string): Promise<void> {
     const { page } = opened;
     await page.getByRole('dialog', { name: title }).waitFor();
@@ -209,7 +209,7 @@ describe('a key that ends', () => {
     await page.getByText('hello, kept', { exact: true }).waitFor();
   }
 
-  test('a page asks again for a key that was revoked, and loses nothing', async () => {
+  test('a page asks for another key when its key is revoked, and loses nothing', async () => {
     const { key, credential_id } = await operator.create(plain);
     await using opened = await open('/playground', { key });
     await opened.page.getByLabel('stdin').fill('kept');
@@ -218,14 +218,14 @@ describe('a key that ends', () => {
     await expectOutlived(opened, 'Your key is no longer accepted');
   });
 
-  test('a page asks again for a key that expired, and loses nothing', async () => {
+  test('a page asks for another key when its key expires, and loses nothing', async () => {
     const { key } = await operator.create({ ...plain, expires_at: new Date(Date.now() + 8000).toISOString() });
     await using opened = await open('/playground', { key });
     await opened.page.getByLabel('stdin').fill('kept');
     await expectOutlived(opened, 'Your key has expired');
   });
 
-  test('a page accepts a key of sixty days for all of that time, and asks for another key when it has expired', async () => {
+  test('a page accepts a key with a lifetime of sixty days until it expires, and then asks for another key', async () => {
     const days = (count: number) => count * 86_400_000;
     const { key } = await operator.create({ ...plain, expires_at: new Date(Date.now() + days(60)).toISOString() });
     await using opened = await open('/playground', { key: null });
@@ -240,7 +240,7 @@ describe('a key that ends', () => {
     await page.getByRole('dialog', { name: 'Your key has expired' }).waitFor();
   });
 
-  test("a key of another tenant clears the playground's job from the page and keeps what was typed", async () => {
+  test("another tenant's key clears the playground's job from the page and keeps what was typed", async () => {
     const { key, credential_id } = await operator.create(plain);
     await using opened = await open('/playground', { key });
     const { page } = opened;
@@ -256,7 +256,7 @@ describe('a key that ends', () => {
     expect(await page.getByText('hello, kept', { exact: true }).count()).toBe(0);
   });
 
-  test('a key of another tenant clears a finished grading from the page', async () => {
+  test("another tenant's key clears a finished grading from the page", async () => {
     const { client } = rig().alpha;
     const program = { language: 'python', code: 'print(input())' };
     const { grading_id } = await client.submitGrading({
@@ -277,7 +277,7 @@ describe('a key that ends', () => {
     expect(await page.getByText('of alpha').count()).toBe(0);
   });
 
-  test('a key of another tenant clears the list of jobs from the page', async () => {
+  test("another tenant's key clears the list of jobs from the page", async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'echo secret of alpha' });
     const { key, credential_id } = await operator.create(plain);
     await using opened = await open('/jobs', { key });
@@ -290,11 +290,11 @@ describe('a key that ends', () => {
   });
 });
 
-/** Fifty pages, one after another, on a machine that may be busy. */
+/** The timeout for fifty pages in a row on a machine that may be busy. */
 const FIFTY_PAGES = { timeout: 90_000 };
 
 describe('large jobs and long lists', () => {
-  test('a page that shows a job with 20,000 lines of output has under 200 of them in its DOM', async () => {
+  test('a page that shows a job with 20,000 lines of output has fewer than 200 lines in its DOM', async () => {
     const code = 'for i in $(seq 10000); do echo "out $i"; echo "err $i" >&2; done';
     const { job_id } = await rig().run({ language: 'bash', code });
     await using opened = await open(`/jobs/${job_id}`);
@@ -306,7 +306,7 @@ describe('large jobs and long lists', () => {
     expect(opened.troubles).toEqual([]);
   });
 
-  test('100,000 lines of output, more than this service keeps, can be read to their end', async () => {
+  test('100,000 lines of output can be read to their end, although this service keeps fewer', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'true' });
     await using opened = await open('/jobs');
     const { page } = opened;
@@ -321,7 +321,7 @@ describe('large jobs and long lists', () => {
     await page.getByText('line 100000', { exact: true }).waitFor();
     expect(await page.locator('.output-line').count()).toBeLessThan(200);
     await page.getByLabel('Lines of output').focus();
-    // The pane may still be scrolling to the end when the first key comes.
+    // The pane may still be scrolling to the end when the first key is pressed.
     await expect
       .poll(async () => {
         await page.keyboard.press('Home');
@@ -330,7 +330,7 @@ describe('large jobs and long lists', () => {
       .toBe(1);
   });
 
-  test('10,000 jobs are listed to the last, with few of them in the page at once', async () => {
+  test('a list of 10,000 jobs can be read to its end, with few of them in the page at once', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'svc-rig-'));
     await fillStore(dataDir, 10_000, 1);
     const many = await Rig.start({ 'legacy-keys': 'bench=key-of-bench' }, dataDir);
@@ -361,7 +361,7 @@ describe('a hostile program', () => {
   });
   afterAll(() => opened[Symbol.asyncDispose]());
 
-  test.each(HOSTILE_TEXTS)('runs no script and adds no element to the page with %s', async (_name, text) => {
+  test.each(HOSTILE_TEXTS)('cannot run a script in the page or add an element to it with %s', async (_name, text) => {
     const { page, requests, troubles } = opened;
     const code =
       'import os, sys\nprint(sys.argv[1]); print(sys.argv[1], file=sys.stderr)\nos.makedirs("output", exist_ok=True)\n';
@@ -420,7 +420,7 @@ describe('an attestation that was tampered with', () => {
       'Broken: subject_digest',
     ],
     ['another event', '**/replay?*', (text: string) => text.replace('genuine', 'forgery'), 'Broken: chain'],
-  ])('is shown as broken, with the check that fails: %s', async (_name, route, tamper, verdict) => {
+  ])('is shown as broken, with the check that fails, for %s', async (_name, route, tamper, verdict) => {
     const { job_id } = await rig().run({ language: 'bash', code: 'echo genuine' });
     const { public_key_pem } = await rig().alpha.client.publicKey();
     await using opened = await open(`/jobs/${job_id}`);
@@ -447,7 +447,7 @@ describe('an attestation that was tampered with', () => {
 });
 
 describe('a record that was tampered with', () => {
-  test('is shown as broken, with its first bad event, even before any key is pinned', async () => {
+  test('is shown as broken, together with its first bad event, even before any key is pinned', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'echo genuine' });
     await using opened = await open('/jobs');
     const { page } = opened;
@@ -465,7 +465,7 @@ describe('a record that was tampered with', () => {
 
 describe('without errors in the console', () => {
   test.each(['light', 'dark'] as const)(
-    'the page of a job opens in %s colours without an error in the console',
+    'a job’s page opens in %s colours without an error in the console',
     async (colorScheme) => {
       const { job_id } = await rig().run({ language: 'python', code: ILLUSTRATED, outputs: ['output/**'] });
       await using opened = await open(`/jobs/${job_id}`, { colorScheme, viewport: { width: 1200, height: 750 } });

@@ -1,4 +1,4 @@
-/** The documents in Chromium: as the service serves them, under the policy of its pages, and as files from the disk. */
+/** The documents in Chromium: from the service, under its pages' policy, and as files from the disk. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -29,7 +29,7 @@ describe.each([
     await page.waitForURL(/verifying\.html#pin-the-key-first$/);
     expect(await page.locator('h1').textContent()).toContain('Verifying a result');
     expect(await page.locator('nav [aria-current]').textContent()).toBe('Verifying');
-    // The shown page is in a folder. A search result on this page is opened without loading the page again.
+    // The shown page is in a folder. A search result that leads to this page is opened without loading the page again.
     await page.fill('#search', 'with other tools');
     await page.locator('#found a', { hasText: '› With other tools' }).click();
     await page.waitForURL(/#with-other-tools$/);
@@ -63,7 +63,7 @@ describe.each([
   });
 });
 
-test('the dashboard, before and after the sign-in, and the page that verifies link to the documents', async () => {
+test('the page that verifies links to the documents, and so does the dashboard before and after the sign-in', async () => {
   const { url } = rig().service;
   await using dashboard = await openDashboard(browser, { url }, { key: null });
   const link = dashboard.page.getByRole('link', { name: 'Documents' });
@@ -83,7 +83,7 @@ test.each([
   ['light', 1280],
   ['dark', 390],
 ] as const)(
-  'the documents have no accessibility fault and fit the screen in %s colours, %d pixels wide',
+  'the documents have no accessibility fault and fit the screen, in %s colours, %d pixels wide',
   async (colorScheme, width) => {
     const { url } = rig().service;
     await using opened = await openPage(browser, `${url}/docs`, { colorScheme, viewport: { width, height: 800 } });
@@ -103,7 +103,7 @@ test.each([
   },
 );
 
-test('a browser at the address of the service gets a page that links to the documents', async () => {
+test("a browser that opens the service's own address gets a page that links to the documents", async () => {
   await using opened = await openPage(browser, rig().service.url, { viewport: { width: 360, height: 740 } });
   const { page } = opened;
   expect(await accessibilityProblems(page)).toEqual([]);

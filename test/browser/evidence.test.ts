@@ -1,4 +1,4 @@
-/** The dashboard saves a job's evidence: as the same files that the command exports, or as a page for a stranger. */
+/** The dashboard saves a job's evidence: as the files that the command exports, or as a page for a stranger. */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ afterAll(async () => {
   await browser.close();
 });
 
-/** Runs a job that is given files in each possible way, and writes outputs. */
+/** Runs a job that gets files in every possible way and writes outputs. */
 async function runJob(): Promise<string> {
   const { client } = rig().alpha;
   const { blob } = await client.upload(new Uint8Array(3_000_000).fill(7));
@@ -45,7 +45,7 @@ async function runJob(): Promise<string> {
   return job_id;
 }
 
-/** Every file below a directory, by its path in it. */
+/** Every file below a directory, keyed by its path within the directory. */
 function filesBelow(directory: string): Map<string, string> {
   const paths = globSync('**', { cwd: directory }).filter((path) => statSync(join(directory, path)).isFile());
   return new Map(paths.sort().map((path) => [path, sha256Hex(readFileSync(join(directory, path)))]));
@@ -62,7 +62,7 @@ async function saved(page: Page, button: string): Promise<string> {
   return file;
 }
 
-test("the saved zip has the same files, byte for byte, as the command exports, whatever the job's input and output", async () => {
+test("the saved zip has exactly the files that the command exports, byte for byte, whatever the job's input and output", async () => {
   const job_id = await runJob();
   await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
   const { page, troubles } = opened;
@@ -83,7 +83,7 @@ test("the saved zip has the same files, byte for byte, as the command exports, w
   expect(troubles).toEqual([]);
 });
 
-test('the saved page begins with the page that the service serves, opens from a disk, and trusts no enclosed key', async () => {
+test('the saved page begins with the service’s page, opens from a disk, and trusts no enclosed key', async () => {
   const job_id = await runJob();
   const { public_key_pem } = await rig().alpha.client.publicKey();
   await using dashboard = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
@@ -135,7 +135,7 @@ test('text that a forger appends to the saved page shows no verdict, leads nowhe
   }
 });
 
-test('a saved page that was cut off or changed anywhere says so in place of a verdict', async () => {
+test('a saved page that was cut off or changed anywhere reports this instead of a verdict', async () => {
   const job_id = await runJob();
   await using dashboard = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
   await dashboard.page.getByRole('button', { name: 'Hand it on' }).click();
@@ -163,7 +163,7 @@ test('a saved page that was cut off or changed anywhere says so in place of a ve
   }
 });
 
-test('a dashboard whose operator allows no links can save a page or copy the address, and has no form for a link', async () => {
+test('if the operator allows no links, a page can be saved or the address copied, and no form offers a link', async () => {
   const job_id = await runJob();
   await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
   const { page } = opened;

@@ -1,4 +1,4 @@
-/** The gradings of the dashboard, in Chromium: their list, the page of a grading with its tests, and its cancellation. */
+/** Gradings in the dashboard, in Chromium: the list, the page of a grading with its tests, and the cancellation of a grading. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { shippedPacks } from '../../packages/server/src/sandbox/packs/shipped-packs.fixture.ts';
 import { accessibilityProblems, type Browser, openBrowser } from '../rig/browser.ts';
@@ -20,7 +20,7 @@ const TESTS = [
   { name: 'wrong', stdin: '21', expected: '43' },
 ];
 
-test('the list of gradings leads to a grading, which shows the verdict of each test and links to its job', async () => {
+test("the list of gradings leads to a grading's page, with the verdict on each test and a link to the test's job", async () => {
   const { client } = rig().alpha;
   const { grading_id } = await client.submitGrading({ programs: [DOUBLE], tests: TESTS });
   await client.waitForGrading(grading_id);
@@ -41,7 +41,7 @@ test('the list of gradings leads to a grading, which shows the verdict of each t
   expect(troubles).toEqual([]);
 });
 
-test('the page of a grading shows the build, the groups of tests, and the usage of each run', async () => {
+test("the page of a grading shows the build, the groups of tests, and each run's usage", async () => {
   const { client } = rig().alpha;
   const code =
     '#include <stdio.h>\nint main(void) { int n; scanf("%d", &n); printf("%d", n < 9 ? n : 0); return n == 9; }';
@@ -76,7 +76,7 @@ test('the page of a grading shows the build, the groups of tests, and the usage 
   expect(troubles).toEqual([]);
 });
 
-test('a test whose job was cancelled shows this reason in its row', async () => {
+test('a test’s row says if the test’s job was cancelled', async () => {
   const { client } = rig().alpha;
   const sleeping = { language: 'python', code: 'import time\ntime.sleep(200)' };
   const limits = { wall_seconds: 300 };
@@ -91,7 +91,7 @@ test('a test whose job was cancelled shows this reason in its row', async () => 
   expect(opened.troubles).toEqual([]);
 });
 
-test('a grading that runs shows which tests have run, and can be cancelled', async () => {
+test('the page of a running grading shows which tests have run, and can cancel the grading', async () => {
   const { client } = rig().alpha;
   const code = 'import time\nn = int(input())\nprint(n, flush=True)\ntime.sleep(n)';
   const tests = ['0', '200'].map((stdin) => ({ name: `sleeps ${stdin}`, stdin, expected: stdin }));
@@ -100,7 +100,7 @@ test('a grading that runs shows which tests have run, and can be cancelled', asy
   const { grading_id } = await client.submitGrading({ programs, tests, limits });
   await using opened = await openDashboard(browser, { url: rig().service.url, view: '/gradings' });
   const { page, troubles } = opened;
-  // The first answer arrives cut off.
+  // The first answer is cut off.
   await page.route('**/events?*', (asked) => asked.fulfill({ body: '{"items":[' }), { times: 1 });
   await page.getByRole('link', { name: grading_id }).click();
   await page.getByText('slow', { exact: true }).click();
@@ -113,7 +113,7 @@ test('a grading that runs shows which tests have run, and can be cancelled', asy
   expect(troubles).toEqual([]);
 });
 
-test('a grading whose events the service refuses says so', async () => {
+test("the page of a grading says when the service refuses the grading's events", async () => {
   const { client } = rig().alpha;
   const { grading_id } = await client.submitGrading({
     programs: [{ language: 'bash', code: 'sleep 200' }],
@@ -130,7 +130,7 @@ test('a grading whose events the service refuses says so', async () => {
   await client.waitForGrading(grading_id);
 });
 
-test('a grading of another tenant is not found', async () => {
+test('another tenant’s grading is not found', async () => {
   const { client } = rig().beta;
   const { grading_id } = await client.submitGrading({ programs: [DOUBLE], tests: TESTS });
   await using opened = await openDashboard(browser, { url: rig().service.url, view: `/gradings/${grading_id}` });

@@ -1,6 +1,6 @@
 /**
- * Texts that a program may put into output, names or errors to make a page run its script. Each text calls `hostile()`, opens a
- * dialog or requests `/hostile`, all of which a test notices. The names say what each text tries.
+ * Texts that a program may put into output, names or errors to make a page run the program's script. A text that succeeds calls
+ * `hostile()`, opens a dialog or requests `/hostile`, and the test notices this. The names say what each text tries.
  */
 const CALL = 'hostile()';
 

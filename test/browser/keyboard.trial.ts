@@ -1,4 +1,4 @@
-/** Every view, at three widths, in light and dark colours: it works by keyboard alone, passes axe, and fits the window. */
+/** Every view, at three widths, in light and dark colours: each works by keyboard alone, passes axe, and fits the window. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { attestedJob, exportOf } from '../../packages/verifier/test/attested-job.ts';
 import { accessibilityProblems, type Browser, openBrowser, openPage, type WatchedPage } from '../rig/browser.ts';
@@ -40,8 +40,8 @@ afterAll(() => browser.close());
 const stepsMax = 400;
 
 /**
- * Walks round the page with Tab. Returns the elements that Tab did not reach, and those that had the focus but did not show it,
- * or were outside the window.
+ * Walks round the page with Tab. Returns the elements that Tab did not reach, and the elements whose focus nobody could see,
+ * because they did not show it or were outside the window.
  */
 async function walk({ page }: WatchedPage): Promise<{ missed: string[]; unseen: string[] }> {
   const unseen: string[] = [];
@@ -56,7 +56,7 @@ async function walk({ page }: WatchedPage): Promise<{ missed: string[]; unseen: 
       at.setAttribute('data-walked', '');
       const { left, right, top, bottom } = at.getBoundingClientRect();
       const isInside = left < innerWidth && right > 0 && bottom > 0 && top < innerHeight;
-      // The ring that shows the focus may be drawn around an element that contains the field, switch or editor.
+      // The ring that shows the focus may be around an enclosing element of the field, switch or editor.
       const around = [
         at,
         at.parentElement,
@@ -90,14 +90,14 @@ async function expectUsable(opened: WatchedPage): Promise<void> {
   expect(opened.troubles).toEqual([]);
 }
 
-describe.for(LOOKS)('by keyboard, $viewport.width pixels wide, in $colorScheme colours, everybody can use', (look) => {
+describe.for(LOOKS)('by keyboard alone, $viewport.width pixels wide, in $colorScheme colours, one can use', (look) => {
   test.for(['/jobs', '/gradings', '/playground', '/status', '/service', '/key', '/nothing', 'job', 'grading'])(
     'the view %s of the dashboard',
     async (name) => {
       const view = { job: `/jobs/${job_id}`, grading: `/gradings/${grading_id}` }[name] ?? name;
       await using opened = await openDashboard(browser, { url: rig().service.url, view }, look);
       const { page } = opened;
-      // The sign-in has a heading too, so the test waits for the frame first, and then for the view in it.
+      // The sign-in also has a heading, so the test waits first for the frame, then for the view inside it.
       await page.getByText('Service ready').waitFor();
       await page.getByRole('heading', { level: 1 }).waitFor();
       if (name === '/jobs') await page.getByRole('link', { name: job_id }).waitFor();
@@ -123,7 +123,7 @@ describe.for(LOOKS)('by keyboard, $viewport.width pixels wide, in $colorScheme c
     await expectUsable(opened);
   });
 
-  test('the page that verifies, before an export is given and after', async () => {
+  test('the page that verifies, before and after it gets an export', async () => {
     await using opened = await openPage(browser, verifyPage.href, look);
     await expectUsable(opened);
     await giveKey(opened.page, signed.key.publicKeyPem);

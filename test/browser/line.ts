@@ -1,17 +1,17 @@
-/** A proxy on loopback between a browser and a service. A test can cut and join the line; bytes pass unchanged. */
+/** A proxy on loopback between a browser and a service. A test can cut and join the line. Bytes pass unchanged. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface Line extends AsyncDisposable {
   readonly url: string;
-  /** Ends every connection, and takes no new one. */
+  /** Ends every connection, and accepts no new one. */
   cut: () => Promise<void>;
   /**
-   * Passes no further byte of the existing WebSockets and leaves them open, as when a network goes away. The browser itself
-   * gives up its other connections when its network changes.
+   * Passes no further bytes on the existing WebSockets but leaves them open, as when a network goes away. The browser itself
+   * gives up all other connections when its network changes.
    */
   silence: () => void;
-  /** Takes new connections again, at the same address. */
+  /** Accepts new connections again, at the same address. */
   join: () => Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** What the receiver of a link sees: `/links/{link}` of a running service, in Chromium. Spec § Links. */
+/** What the receiver of a link sees: a running service's page `/links/{link}`, in Chromium. Spec § Links. */
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import type { JobSubmission, LinkPart } from '@vouchbox/protocol';
@@ -30,14 +30,14 @@ const PROGRAM: JobSubmission = {
   large_outputs: { paths: ['output/large.bin'], max_bytes: 99 },
 };
 
-/** A job that ended and is signed. */
+/** Runs a job, waits until it is signed, and returns its id. */
 async function runSigned(submission: JobSubmission): Promise<string> {
   const { job_id } = await rig().run(submission);
   await expect.poll(async () => (await rig().alpha.client.detail(job_id)).attestation.available).toBe(true);
   return job_id;
 }
 
-/** The whole address of a new link, and its secret. */
+/** A new link's whole address, and its secret. */
 async function linkTo(job_id: string, shows: readonly LinkPart[] = []) {
   const { link_id, link_url } = await rig().alpha.client.createLink(job_id, { shows: [...shows] });
   return { link_id, address: rig().service.url + link_url, secret: link_url.split('#')[1] ?? '' };
@@ -66,7 +66,7 @@ async function savedBy(page: Page, button: string): Promise<string> {
   return readFileSync(await download.path(), 'utf8');
 }
 
-test('the page has at most 44 kB when it is compressed, and its policy allows nothing but its own service', async () => {
+test('the page has at most 44 kB compressed, and its policy allows nothing but its own service', async () => {
   const built = new URL('../../packages/server/pages/link-page/index.html', import.meta.url);
   expect(gzipSync(readFileSync(built), { level: 9 }).length).toBeLessThanOrEqual(44 * 1024);
   const { headers } = await rig().request('/links/AAAAAAAAAAAAAAAA', { key: null });
@@ -76,7 +76,7 @@ test('the page has at most 44 kB when it is compressed, and its policy allows no
   expect(policy).not.toMatch(/unsafe|https?:|\*/);
 });
 
-test('a link shows how the job ended, what it printed, how it was isolated, and whose signature is claimed', async () => {
+test('a link shows how the job ended, what it printed, how it was isolated, and who is said to have signed', async () => {
   const job_id = await runSigned(PROGRAM);
   const { address } = await linkTo(job_id);
   await using opened = await openPage(browser, address, { viewport: { width: 360, height: 740 } });
@@ -96,7 +96,7 @@ test('a link shows how the job ended, what it printed, how it was isolated, and 
   expect(opened.troubles).toEqual([]);
 });
 
-test('a link shows code, input and files only if its creator chose them, and checks them against the receipt', async () => {
+test('a link shows code, input and files only if its creator chose them; the page checks them against the receipt', async () => {
   const job_id = await runSigned(PROGRAM);
   const bare = await linkTo(job_id);
   await using without = await openPage(browser, bare.address);
@@ -148,7 +148,7 @@ test('the page removes the secret from its address at once, stores it nowhere, a
   expect(await page.context().storageState()).toEqual({ cookies: [], origins: [] });
 });
 
-test('the page says that the browser cannot check, and tries again when it is asked to', async () => {
+test('the page says when the browser cannot start a check, and tries again on request', async () => {
   const { address } = await linkTo(await runSigned(PROGRAM));
   await using opened = await openPage(browser, 'about:blank');
   const { page } = opened;
@@ -165,7 +165,7 @@ test('the page says that the browser cannot check, and tries again when it is as
   expect(await verdictOf(page, 'whole')).toMatch(/^CONSISTENT, signer not checked/);
 });
 
-test('the page says that an address lacks its secret, and what to do about an unknown or ended link', async () => {
+test('the page reports an address without its secret, and says what to do about an unknown or ended link', async () => {
   const { link_id, address } = await linkTo(await runSigned(PROGRAM));
   const plain = `${rig().service.url}/links/${link_id}`;
   for (const bad of [plain, `${plain}#`, `${plain}#short`, `${plain}#${'a'.repeat(42)}\u00fc`]) {
@@ -190,7 +190,7 @@ test('the page says that an address lacks its secret, and what to do about an un
   expect(await page.locator('#report').textContent()).toBe('');
 });
 
-test('a job that runs is followed to its end', async () => {
+test('the page follows a running job to its end', async () => {
   const { client } = rig().alpha;
   const { job_id } = await client.submit(callingPython('call("search"); print("found it")'));
   const [call] = await openCalls(rig(), job_id);
@@ -206,7 +206,7 @@ test('a job that runs is followed to its end', async () => {
   expect(opened.troubles).toEqual([]);
 });
 
-test('no input, output, file name or file of a job runs in the page or keeps its control characters there', async () => {
+test('no input, output, file name or file from a job runs in the page or keeps its control characters there', async () => {
   const texts = HOSTILE_TEXTS.map(([, text]) => text).join('\n');
   const path = 'output/<img src=x onerror=hostile()>.html';
   const job_id = await runSigned({
@@ -242,7 +242,7 @@ test('no input, output, file name or file of a job runs in the page or keeps its
   expect(troubles).toEqual([]);
 });
 
-test('the page shows the beginning of a long output, and offers the whole output as a download', async () => {
+test('the page shows the beginning of a long output and offers the whole output as a download', async () => {
   const job_id = await runSigned({ language: 'python', code: 'print("<b>&</b>" * 60_000)' });
   const { address } = await linkTo(job_id);
   await using opened = await openPage(browser, address);
@@ -254,7 +254,7 @@ test('the page shows the beginning of a long output, and offers the whole output
   expect(stdout.length).toBeGreaterThan(400_000);
 });
 
-test('the page sends no request if its fragment is not a secret, and the documents of a link are attachments', async () => {
+test("the page sends no request if its fragment is not a secret, and a link's documents are served as attachments", async () => {
   const { link_id, secret } = await linkTo(await runSigned(PROGRAM));
   await using opened = await openPage(browser, `${rig().service.url}/links/${link_id}#key-of-alpha`);
   await opened.page.getByRole('heading', { name: 'This address is incomplete' }).waitFor();
@@ -265,7 +265,7 @@ test('the page sends no request if its fragment is not a secret, and the documen
   }
 });
 
-test('the dashboard creates a link that shows what is ticked, shows its address once, and revokes the link', async () => {
+test('the dashboard creates a link that shows what is ticked, shows the link’s address once, and revokes the link', async () => {
   const job_id = await runSigned(PROGRAM);
   const view = { url: rig().service.url, view: `/jobs/${job_id}` };
   await using opened = await openDashboard(browser, view);
@@ -295,7 +295,7 @@ test('the dashboard creates a link that shows what is ticked, shows its address 
   await reader.page.getByRole('heading', { name: 'This link is unknown or has ended' }).waitFor();
 });
 
-test('a reader who did not submit the job sees its links, and no form for a new link', async () => {
+test('a reader who did not submit the job sees its links, but no form for a new link', async () => {
   const job_id = await runSigned(PROGRAM);
   await linkTo(job_id);
   await using operator = await openCredentials({ dataDir: rig().dataDir });
@@ -315,7 +315,7 @@ test('a reader who did not submit the job sees its links, and no form for a new 
   expect(await page.getByRole('button', { name: 'Make a link' }).count()).toBe(0);
 });
 
-describe('where nothing is signed', () => {
+describe('if the service signs nothing', () => {
   const unsigned = useRig({ links: 'on' });
 
   test('a link says that the result is not signed', async () => {

@@ -1,4 +1,4 @@
-/** What the page of a job shows while the connection to its service comes and goes. Stream-5b. */
+/** What a job's page shows while the connection to the service comes and goes. Stream-5b. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Browser, openBrowser, type Page } from '../rig/browser.ts';
@@ -33,7 +33,7 @@ async function watchStates(page: Page): Promise<() => Promise<string[]>> {
   return () => page.evaluate(() => (window as unknown as { states: string[] }).states);
 }
 
-/** The lines of the output that the page saves. */
+/** The lines in the output that the page saves. */
 async function savedOutput(page: Page): Promise<string[]> {
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'save', exact: true }).click();
@@ -42,7 +42,7 @@ async function savedOutput(page: Page): Promise<string[]> {
   return text.slice(0, -1).split('\n');
 }
 
-/** Opens the page of a counting job through a `Line` that no other page uses, and waits until the page is live. */
+/** Opens a counting job's page through a `Line` that no other page uses, and waits until the page is live. */
 async function openCounting(use: (page: Page, line: Line) => Promise<void>): Promise<void> {
   const { job_id } = await rig().alpha.client.submit({
     language: 'bash',
@@ -57,7 +57,7 @@ async function openCounting(use: (page: Page, line: Line) => Promise<void>): Pro
 }
 
 describe('a job that writes', () => {
-  test('is shown as reconnecting while the connection is cut, then as live, and no line is lost or repeated', async () => {
+  test('is shown as reconnecting while its connection is cut, then as live, and no line is lost or repeated', async () => {
     await openCounting(async (page, line) => {
       const statesOf = await watchStates(page);
       await line.cut();
@@ -86,7 +86,7 @@ describe('a job that writes', () => {
     });
   });
 
-  test('is shown as reconnecting while its service restarts, then with its end', async () => {
+  test('is shown as reconnecting while its service restarts, and then as ended', async () => {
     let own = await Rig.start();
     const { dataDir, port } = own;
     try {

@@ -1,4 +1,4 @@
-/** The log of a job, the playground beside its output, and the list, as a person uses them in Chromium. */
+/** A job's log, the playground with its output, and the list of jobs, used in Chromium as a person uses them. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accessibilityProblems, type Browser, type Locator, openBrowser, type Page } from '../rig/browser.ts';
@@ -18,21 +18,21 @@ const open = (view: string, options = {}) => openDashboard(browser, { url: rig()
 const lineOf = (page: Page, number: number) =>
   page.locator('.output-line', { has: page.getByLabel(`Line ${number}`, { exact: true }) });
 
-/** Whether all of an element is in the window. */
+/** Whether an element is entirely in the window. */
 async function isInSight(element: Locator): Promise<boolean> {
   const box = await element.boundingBox();
   const height = element.page().viewportSize()?.height ?? 0;
   return box !== null && box.y >= 0 && box.y + box.height <= height;
 }
 
-/** Puts a program in place of the program in the editor. */
+/** Replaces the program in the editor. */
 async function type(page: Page, code: string): Promise<void> {
   await page.locator('.cm-content').press('Control+A');
   await page.keyboard.insertText(code);
 }
 
 describe('the log of a job', () => {
-  test('opens at the line that its address names, and a click on a line number puts that line into the address', async () => {
+  test('opens at the line in its address, and a click on a line number puts that line into the address', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'for i in $(seq 1000); do echo "line $i"; done' });
     await using opened = await open(`/jobs/${job_id}#L400`);
     const { page, troubles } = opened;
@@ -46,7 +46,7 @@ describe('the log of a job', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('keeps the line that its address names in sight while the program writes more', async () => {
+  test('keeps the line named by its address in sight while the program writes more', async () => {
     const { client } = rig().alpha;
     const code =
       'for i in $(seq 405); do echo "line $i"; done; tool more \'{}\' > answer; for i in $(seq 406 1000); do echo "line $i"; done';
@@ -62,7 +62,7 @@ describe('the log of a job', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('can be searched from match to match, in upper and lower case', async () => {
+  test('can be searched from match to match, whether a match is in upper or lower case', async () => {
     const code = 'for i in $(seq 3000); do echo "line $i"; done; echo NEEDLE; echo needle 2';
     const { job_id } = await rig().run({ language: 'bash', code });
     await using opened = await open(`/jobs/${job_id}`);
@@ -106,7 +106,7 @@ describe('the log of a job', () => {
     expect(await accessibilityProblems(page)).toEqual([]);
   });
 
-  test('breaks a long line into rows, finds text far into the line, and saves exactly what the program wrote', async () => {
+  test('breaks a long line into rows, finds text far inside the line, and saves exactly what the program wrote', async () => {
     const code = "import sys\nsys.stdout.write('x' * 16380 + 'needle' + 'y' * 40000 + 'Far' + '\\nlast')";
     const { job_id } = await rig().run({ language: 'python', code });
     await using opened = await open(`/jobs/${job_id}`);
@@ -134,7 +134,7 @@ describe('the log of a job', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('fills the screen, and returns to its size', async () => {
+  test('can fill the screen, and returns to its former size', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'echo whole' });
     await using opened = await open(`/jobs/${job_id}`);
     const { page } = opened;
@@ -163,7 +163,7 @@ describe('the playground', () => {
     expect(await isInSight(page.locator('.playground-options'))).toBe(true);
   });
 
-  test('names the pack that has a missing library, and selects it', async () => {
+  test('names the pack that has a missing library, and offers to select that pack', async () => {
     await using opened = await open('/jobs', window);
     const { page } = opened;
     const library = { language: 'python', name: 'plotters', version: '1', modules: ['plotter'] };
@@ -180,7 +180,7 @@ describe('the playground', () => {
     expect(await page.getByLabel('Runtime').inputValue()).toBe('python-plots');
   });
 
-  test('has an editor in which Tab indents, and after Escape moves to the next field, as the page says', async () => {
+  test('has an editor in which, as the page says, Tab indents, and after Escape moves to the next field', async () => {
     await using opened = await open('/playground', window);
     const { page } = opened;
     await page.locator('.cm-content').waitFor();
@@ -194,7 +194,7 @@ describe('the playground', () => {
   });
 });
 
-test('the status page begins with graphs of the last hour, whose axes have times and round numbers', async () => {
+test('the status page begins with graphs of the last hour, with times and round numbers on the axes', async () => {
   await rig().run({ language: 'bash', code: 'exit 3' });
   await using opened = await open('/status');
   const { page, troubles } = opened;
@@ -225,7 +225,7 @@ describe('the list of jobs', () => {
     await page.getByRole('heading', { name: 'Playground' }).waitFor();
   });
 
-  test('has dense rows with labels and the first line of the program', async () => {
+  test('has dense rows with labels and the program’s first line', async () => {
     const code = '#!/bin/bash\n\n# marks of course 7 \u202e\ntrue';
     const { job_id } = await rig().run({ language: 'bash', code, labels: ['attempt 3'] });
     await using opened = await open('/jobs', { width: 1280 });
@@ -249,7 +249,7 @@ describe('the list of jobs', () => {
     await page.locator('.glance-code', { hasText: '# marks of course 7 \\u{202e}' }).waitFor();
   });
 
-  test('has the jobs of the chosen time', async () => {
+  test('shows only the jobs from the chosen time', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'true' });
     await using opened = await open('/jobs');
     const { page } = opened;

@@ -1,4 +1,4 @@
-/** The status page of a service with several nodes, and of a service with one node, in Chromium. */
+/** The status page in Chromium, for a service with several nodes and for a service with one node. */
 import { cpSync, mkdtempSync, renameSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** Starts another node of the service with these roles, and with the same signing key or without a key. */
+/** Starts another node of the service with these roles, either with the same signing key or without a key. */
 async function startNode(roles: string, key: 'with the key' | 'without a key'): Promise<Rig> {
   const directory = mkdtempSync(join(tmpdir(), 'svc-rig-'));
   if (key === 'with the key')
@@ -41,17 +41,17 @@ const keyOf = (rig: Rig) => join(rig.dataDir, 'attestation-keys/signing-key.pem'
 
 const nodesOf = (page: Page) => page.getByRole('region', { name: 'Nodes' });
 
-/** The table cells of each node, in the order of the columns, without the cell for the time of its heartbeat. */
+/** Each node's table cells, in the order of the columns, without the cell for the heartbeat's time. */
 async function rowsOf(page: Page): Promise<string[][]> {
   const rows = await nodesOf(page).getByRole('row').all();
   const cells = rows.slice(1).map((row) => row.locator('th, td').allTextContents());
   return (await Promise.all(cells)).map((texts) => texts.slice(0, -1));
 }
 
-/** The longest texts that the columns of a node can have. */
+/** The longest texts that a node's columns can have. */
 const LONGEST = ['1234 (0.10.12)', 'api, executor, signer (cannot sign)', '16 of 16 jobs, gvisor-application-kernel'];
 
-/** Puts these texts into the first row. Returns the texts of the cells that then overflow the panel or are cut off. */
+/** Puts these texts into the first row. Returns the texts of cells that then overflow the panel or are cut off. */
 async function outsideWith(page: Page, texts: readonly string[]): Promise<(string | null)[]> {
   return await nodesOf(page).evaluate((panel, given) => {
     const [first] = panel.querySelectorAll('tbody tr');
@@ -70,7 +70,7 @@ test('a service with one node has no list of nodes on its status page', async ()
   expect(opened.troubles).toEqual([]);
 });
 
-describe('a service of several nodes', () => {
+describe('a service with several nodes', () => {
   let api: Rig;
   let signer: Rig;
 
@@ -82,7 +82,7 @@ describe('a service of several nodes', () => {
     expect([...(await api.stop()), ...(await signer.stop())]).toEqual([]);
   });
 
-  test('lists the nodes, with the roles of each and how many jobs it runs', async () => {
+  test('lists the nodes, each with its roles and the number of jobs that it runs', async () => {
     const { job_id } = await api.alpha.client.submit({ language: 'bash', code: 'sleep 300' });
     await using opened = await openStatus();
     const heads = nodesOf(opened.page).getByRole('columnheader');
@@ -108,7 +108,7 @@ describe('a service of several nodes', () => {
     ['on a phone', { viewport: { width: 360, height: 740 }, colorScheme: 'light' }],
     ['on a phone in the dark', { viewport: { width: 360, height: 740 }, colorScheme: 'dark' }],
     ['in the dark', { viewport: { width: 1280, height: 800 }, colorScheme: 'dark' }],
-  ] as const)('shows every node without cutting it off %s, and without an accessibility fault', async (_name, look) => {
+  ] as const)('shows every node %s, with no text cut off and no accessibility fault', async (_name, look) => {
     await using opened = await openStatus(look);
     const { page } = opened;
     await nodesOf(page).getByRole('row').nth(3).waitFor();
@@ -117,7 +117,7 @@ describe('a service of several nodes', () => {
     expect(await outsideWith(page, LONGEST)).toEqual([]);
   });
 
-  test('names a node that should sign and cannot', async () => {
+  test('names each node that should sign but cannot', async () => {
     for (const rig of [executor, signer]) renameSync(keyOf(rig), `${keyOf(rig)}.away`);
     await executor.run({ language: 'bash', code: 'true' });
     await using opened = await openStatus();

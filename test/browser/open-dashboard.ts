@@ -1,8 +1,8 @@
-/** The dashboard of a running service, in Chromium, with somebody signed in. */
+/** A running service's dashboard in Chromium, with somebody signed in. */
 import { type Browser, type Locator, openPage, type Page, type WatchedPage } from '../rig/browser.ts';
 
 /**
- * Options of the browser, such as its width, and the key to sign in with. Null: no key. Default: the key of `alpha`.
+ * Options for the browser, such as its width, and the key to sign in with. Null: no key. Default: the key of `alpha`.
  */
 type DashboardOptions = NonNullable<Parameters<typeof openPage>[2]> & { readonly key?: string | null };
 
@@ -36,7 +36,7 @@ export async function openFolds(page: Page): Promise<void> {
     await openFold(page, (await head.getAttribute('data-fold')) ?? '');
 }
 
-/** Waits until a page that shows a job has read all of its history. */
+/** Waits until a job's page has read the job's whole history. */
 export async function historyRead(page: Page): Promise<void> {
   await page.locator('.output-tools').waitFor();
   await page.getByLabel(/^Connection: /).waitFor({ state: 'detached' });
@@ -49,7 +49,7 @@ export async function openOptions(page: Page): Promise<void> {
   if ((await options.getAttribute('open')) === null) await options.locator('summary').first().click();
 }
 
-/** Drops a file or a directory of this machine onto an element, as a person does. */
+/** Drops a file or directory from this machine onto an element, as a person does. */
 export async function drop(onto: Locator, path: string): Promise<void> {
   await onto.scrollIntoViewIfNeeded();
   const box = await onto.boundingBox();

@@ -1,6 +1,6 @@
 /**
- * A page in Chromium imports the packed files of the client and of the verifier. The page has another origin than the
- * service, whose proxy allows this origin as docs/operating/proxy.md says.
+ * A page in Chromium imports the packed files of the client and of the verifier. The page and the service have different
+ * origins. The service's proxy allows the page's origin as docs/operating/proxy.md says.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
@@ -16,7 +16,7 @@ import { Rig } from '../rig/rig.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'svc-packed-'));
 const packages = join(scratch, 'packages');
-/** The directory of the one third-party package that the verifier needs. */
+/** The directory that has the only third-party package that the verifier needs. */
 const installed = join(import.meta.dirname, '../../node_modules');
 const servers: Server[] = [];
 let rig: Rig;
@@ -47,8 +47,8 @@ async function listening(server: Server): Promise<string> {
 type Target = string | { readonly default: string };
 
 /**
- * The import map that a bundler would make of the manifests: it gives the file of each name that a package exports or
- * uses internally.
+ * The import map that a bundler would make from the manifests. It maps each name that a package exports or uses
+ * internally to a file.
  */
 function importMap(): string {
   const imports = readdirSync(packages).flatMap((folder) => {
@@ -85,7 +85,7 @@ function read(url: string): Buffer {
   return readFileSync(join(packages, new URL(url, origin).pathname));
 }
 
-/** The headers that docs/operating/proxy.md names for pages of another origin. */
+/** The headers that docs/operating/proxy.md names for pages from another origin. */
 function allowance(): Record<string, string> {
   return {
     'access-control-allow-origin': origin,
@@ -128,7 +128,7 @@ async function inPage({ page, troubles }: WatchedPage, code: string, given: obje
   return await page.evaluate(`(async (given) => { ${code} })(${JSON.stringify(given)})`);
 }
 
-test('the packed client runs a program from a page of another origin, and follows it by a stream', async () => {
+test('the packed client runs a program from a page with another origin, and follows the job by a stream', async () => {
   await using opened = await openPage(browser, origin);
   const ran = await inPage(
     opened,
@@ -152,7 +152,7 @@ test('the packed client runs a program from a page of another origin, and follow
   expect(opened.troubles).toEqual([]);
 });
 
-test('the packed verifier checks an export in a page, and refuses a changed one', async () => {
+test('the packed verifier checks an export in a page, and refuses a changed export', async () => {
   const { job_id } = await rig.run({ language: 'python', code: 'print("signed")' });
   const directory = join(scratch, job_id);
   const access = ['--url', rig.service.url, '--key', rig.alpha.key];

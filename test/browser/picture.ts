@@ -1,6 +1,6 @@
 /**
- * Takes the pictures of the documents from today's pages, and compares each picture with its file. With `PICTURES=1`, a
- * file that differs is replaced. docs/decisions/0079.
+ * Takes the documents' pictures from today's pages, and compares each picture with its file. With `PICTURES=1`, a file
+ * that differs is replaced. docs/decisions/0079.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,16 +11,16 @@ import type { Page } from '../rig/browser.ts';
 export const images = join(import.meta.dirname, '../../docs/images');
 const refused = join(import.meta.dirname, '../../node_modules/.cache/vouchbox-pictures');
 
-/** Fonts of `fonts-dejavu-core`, which the set-up installs for the tests. */
+/** Fonts from `fonts-dejavu-core`, which the set-up installs for the tests. */
 const FONTS = { '--font': 'DejaVu Sans', '--mono': 'DejaVu Sans Mono' };
 
 /**
- * The share of the pixels that may differ, not counting smoothed edges. Another release of the browser may round a
- * corner differently. One changed word of text changes more pixels than this.
+ * The share of pixels that may differ, not counting smoothed edges. Another browser release may round a corner
+ * differently. One changed word changes more pixels than this.
  */
 export const differingMax = 0.0002;
 
-/** Texts that differ from run to run, and the texts that a picture shows in their place. */
+/** Texts that differ from run to run, and the texts that a picture shows in place of them. */
 const STEADY: readonly (readonly [differs: string, shown: string])[] = [
   ['job_[0-9a-f-]{36}', 'job_0197c0de-0000-7000-8000-000000000001'],
   ['(?<=sha256:)[0-9a-f]{12}', '5a0e4b7c1d92'],
@@ -29,7 +29,7 @@ const STEADY: readonly (readonly [differs: string, shown: string])[] = [
   ['[A-Z][a-z]{2} \\d+, \\d{4}, [\\d:]+ [AP]M', 'Nov 27, 2026, 9:30:00 AM'],
 ];
 
-/** Whether the browser has the fonts of the pictures. If a font is missing, the next named font is measured instead. */
+/** Whether the browser has the pictures' fonts. If a font is missing, the next named font is measured instead. */
 export function hasLetters(page: Page): Promise<boolean> {
   return page.evaluate((fonts) => {
     const pen = document.createElement('canvas').getContext('2d') as CanvasRenderingContext2D;
@@ -41,7 +41,7 @@ export function hasLetters(page: Page): Promise<boolean> {
   }, Object.values(FONTS));
 }
 
-/** A picture of the window, scrolled to the top, in the fonts of the pictures. */
+/** A picture of the window, scrolled to the top, in the pictures' fonts. */
 export async function takePicture(page: Page): Promise<Buffer> {
   await page.evaluate(
     ({ fonts, steady }) => {
@@ -59,14 +59,14 @@ export async function takePicture(page: Page): Promise<Buffer> {
   return page.screenshot({ animations: 'disabled' });
 }
 
-/** How much of a picture differs from another, from 0 to 1; 1 if their sizes differ. */
+/** How much of one picture differs from the other, from 0 to 1; 1 if the sizes differ. */
 export function differenceOf(one: Buffer, other: Buffer): number {
   const [a, b] = [PNG.sync.read(one), PNG.sync.read(other)];
   if (a.width !== b.width || a.height !== b.height) return 1;
   return pixelmatch(a.data, b.data, undefined, a.width, a.height, { threshold: 0.1 }) / (a.width * a.height);
 }
 
-/** Why a picture differs from its file; null if it does not, or if the file was written anew. */
+/** How a picture differs from its file; null if it does not differ, or if the file was replaced. */
 export function problemOf(name: string, picture: Buffer): string | null {
   const file = join(images, name);
   const difference = existsSync(file) ? differenceOf(picture, readFileSync(file)) : 1;
@@ -80,7 +80,7 @@ export function problemOf(name: string, picture: Buffer): string | null {
   return `${part} % of it differs from what the page shows, which is in ${folder}. PICTURES=1 npm run browser -- pictures takes it anew.`;
 }
 
-/** The same pixels in fewer bytes: without transparency, and without PNG filters, which help with photographs. */
+/** The same pixels in fewer bytes: without transparency and without PNG filters. Such filters help with photographs. */
 function small(picture: Buffer): Buffer {
   return PNG.sync.write(PNG.sync.read(picture), { colorType: 2, filterType: 0, deflateLevel: 9, deflateStrategy: 0 });
 }

@@ -1,4 +1,4 @@
-/** The pictures of the documents show what the pages show today: a job in the dashboard, a good result and a changed one. */
+/** The documents' pictures show what the pages show today: a job in the dashboard, a good result and a changed result. */
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { EXPORT_FILES, EXPORT_MANIFEST, exportManifest } from '@vouchbox/evidence';
@@ -11,9 +11,9 @@ import { differenceOf, differingMax, hasLetters, images, problemOf, takePicture 
 import { giveExport, giveKey, verdictOf, verifyPage } from './verify-page.ts';
 
 const root = join(import.meta.dirname, '../..');
-/** Every picture of the documents that these tests take. The other pictures are drawings, in text files. */
+/** Every picture in the documents that these tests take. The other pictures are drawings, in text files. */
 const TAKEN = ['dashboard-light.png', 'verify-light.png', 'verify-tampered.png'];
-/** The largest picture that a reader must load. */
+/** The largest size of a picture that a reader must load. */
 const pictureBytesMax = 100_000;
 
 const rig = useRig({ 'attestation-mode': 'on' });
@@ -25,7 +25,7 @@ afterAll(() => browser.close());
 
 const LOOK = { colorScheme: 'light', locale: 'en-US', timezoneId: 'UTC' } as const;
 
-/** Skips a test on a machine that lacks the fonts, and says so. */
+/** Skips a test on a machine that lacks the fonts, and says why. */
 async function needLetters(page: Page, { skip }: TestContext): Promise<void> {
   skip(
     !(await hasLetters(page)),
@@ -33,7 +33,7 @@ async function needLetters(page: Page, { skip }: TestContext): Promise<void> {
   );
 }
 
-/** The program of the tutorial. */
+/** The tutorial's program. */
 const MEAN = `rows = [line.split(',') for line in open('input/cities.csv')]
 mean = sum(float(degrees) for _, degrees in rows) / len(rows)
 print(f'{len(rows)} cities, {mean:.2f} °C on average')
@@ -76,7 +76,7 @@ const job = attestedJob({
   ],
 });
 
-/** A forged export: its events have another sum, and its manifest lists the changed file. No signature covers this. */
+/** A forged export: its events have another sum, and its unsigned manifest lists the changed file. */
 function forged(): Map<string, Uint8Array> {
   const text = new TextDecoder()
     .decode(job.files.get(EXPORT_FILES.events))
@@ -103,7 +103,7 @@ test.for(RESULTS)(
   },
 );
 
-test('a picture is reported as different if one word or the font differs', async (context) => {
+test('a picture is reported as different if a single word or the font differs', async (context) => {
   await using opened = await openPage(browser, verifyPage.href, { ...LOOK, viewport: { width: 1000, height: 1100 } });
   const { page } = opened;
   await needLetters(page, context);
@@ -122,7 +122,7 @@ test('a picture is reported as different if one word or the font differs', async
   expect(differenceOf(before, await takePicture(page))).toBeGreaterThan(10 * differingMax);
 });
 
-test('every picture in docs/images is taken by these tests, is small, and is shown by a document', () => {
+test('every picture in docs/images is taken by these tests, is small, and appears in a document', () => {
   expect(new Set(globSync('**/*.png', { cwd: images }))).toEqual(new Set(TAKEN));
   for (const name of TAKEN) expect(statSync(join(images, name)).size).toBeLessThanOrEqual(pictureBytesMax);
   const documents = globSync(['*.md', '{docs,clients,examples,packages}/**/*.md'], {

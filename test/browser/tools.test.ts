@@ -1,4 +1,4 @@
-/** The calls of a program's tools in the dashboard, in Chromium: seen in the timeline, and answered by hand. */
+/** A program's tool calls in the dashboard, in Chromium: shown in the timeline, and answered by hand. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accessibilityProblems, type Browser, openBrowser, type Page, type WatchedPage } from '../rig/browser.ts';
 import { useRig } from '../rig/rig.ts';
@@ -16,14 +16,14 @@ afterAll(() => browser.close());
 
 const open = (view: string) => openDashboard(browser, { url: rig().service.url, view });
 
-/** Opens the page of a job with its timeline. */
+/** Opens a job's page and its timeline. */
 async function openTimeline(job_id: string): Promise<WatchedPage> {
   const opened = await open(`/jobs/${job_id}`);
   await openFold(opened.page, 'Timeline');
   return opened;
 }
 
-/** Runs a program to its end. `answerTo` makes the answer to each tool call from its arguments. */
+/** Runs a program to its end. `answerTo` makes the answer to each tool call from the call's arguments. */
 async function runAnswered(code: string, answerTo: (told: { text: string }) => object): Promise<string> {
   const { client } = rig().alpha;
   const { job_id } = await client.submit(callingPython(code));
@@ -42,7 +42,7 @@ async function runAnswered(code: string, answerTo: (told: { text: string }) => o
 const timeline = (page: Page) => page.getByRole('region', { name: 'Timeline' });
 
 describe('the calls of a job', () => {
-  test('are in its timeline with arguments, answers and who answered, and long texts are folded', async () => {
+  test('appear in the timeline with their arguments, their answers and who answered, and long texts are folded', async () => {
     const job_id = await runAnswered('call("search", text="cells"); call("search", text="x" * 100000)', ({ text }) =>
       text === 'cells' ? { result: { found: ['walls'] } } : { error: `nothing\n`.repeat(1000) },
     );
@@ -60,7 +60,7 @@ describe('the calls of a job', () => {
     expect(troubles).toEqual([]);
   });
 
-  test('are marked as waiting while nobody has answered, and as never answered once the job has ended', async () => {
+  test('are marked as waiting until somebody answers, and as never answered once the job has ended', async () => {
     const { client } = rig().alpha;
     const { job_id } = await client.submit(callingPython('begin("search", a=1); begin("search", a=2); told(); told()'));
     const [first] = await openCalls(rig(), job_id);
@@ -87,7 +87,7 @@ describe('the calls of a job', () => {
     await page.getByText('"249"').waitFor();
   });
 
-  test('run no script in the page and keep no control characters there, whatever their texts are', async () => {
+  test('run no script in the page and show no control characters there, whatever their texts are', async () => {
     const texts = HOSTILE_TEXTS.map(([, text]) => text);
     const code = `for text in json.loads(${JSON.stringify(JSON.stringify(texts))}): call("search", text=text, **{text: 1})`;
     const job_id = await runAnswered(code, ({ text }) =>
@@ -114,7 +114,7 @@ describe('the calls of a job', () => {
 });
 
 describe('the playground', () => {
-  test('gives a job a tool with schemas, and lets a person answer its calls, with the refusals of the service', async () => {
+  test("gives a job a tool with schemas, lets a person answer the calls, and shows the service's refusals", async () => {
     await using opened = await open('/playground');
     const { page, troubles } = opened;
     const editor = page.getByRole('textbox', { name: 'Program', exact: true });

@@ -1,4 +1,4 @@
-/** `verify.html` as it is built, in Chromium. docs/VERIFYING.md, in a browser. */
+/** The built `verify.html`, in Chromium. docs/VERIFYING.md, in a browser. */
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { EXPORT_MANIFEST, exportManifest, graphFile } from '@vouchbox/evidence';
@@ -28,7 +28,7 @@ afterAll(async () => {
   await browser.close();
 });
 
-test('the page has at most 43 kB when it is compressed', () => {
+test('the page has at most 43 kB compressed', () => {
   expect(gzipSync(readFileSync(verifyPage), { level: 9 }).length).toBeLessThanOrEqual(pageBytesMax);
 });
 
@@ -37,7 +37,7 @@ const isInWindow = (page: WatchedPage['page'], selector: string) =>
   page.locator(selector).evaluate((found) => found.getBoundingClientRect().bottom + scrollY <= innerHeight);
 
 describe('the page, opened from a file on a phone', () => {
-  test('says without a key that nothing proves who signed', async () => {
+  test('says that nothing proves who signed, if it has no key', async () => {
     const { page } = opened;
     await giveExport(page, exportOf(job));
     expect(await verdictOf(page, 'whole')).toMatch(/^CONSISTENT, signer not checked/);
@@ -51,7 +51,7 @@ describe('the page, opened from a file on a phone', () => {
     expect(await verdictOf(page, 'good')).toContain(job.key.key_id);
     const summary = await textOf(page.locator('#verdict .summary'));
     expect(summary).toMatch(/Job number of its tenant\s*7\s*also\.canary\s*\{"age":3\}/);
-    // The summary shows two known members. Of the 21 members that this version does not know, it shows 14 and counts 7.
+    // The summary shows two known members. Of the 21 members unknown to this version, it shows 14 and counts 7.
     expect(summary).toMatch(/also\s*7 more/);
     expect(summary.length).toBeLessThan(10_000);
     expect(await page.title()).toContain('Signed, and unchanged');
@@ -77,7 +77,7 @@ describe('the page, opened from a file on a phone', () => {
     expect(readFileSync(await (await download).path(), 'utf8')).toBe('b');
   });
 
-  test('names the event that was changed, and draws the chain broken there', async () => {
+  test('names the event that was changed, and draws the chain as broken at that event', async () => {
     const { page } = opened;
     const files = exportOf(job);
     const text = new TextDecoder().decode(files.get('events.ndjson')).replace('hello', 'hellO');
@@ -89,7 +89,7 @@ describe('the page, opened from a file on a phone', () => {
     expect(states.slice(0, 4)).toEqual(['ring follows', 'ring follows', 'ring broken', 'ring unknown']);
   });
 
-  test("shows the log's verdict, with the keys of the log and of a witness beside the signer's key", async () => {
+  test("shows the log's verdict, with the log's key and a witness's key beside the signer's key", async () => {
     const { page } = opened;
     const log = new TestLog();
     const index = log.appendSigned(job.attestation.envelope, job.key.publicKeyPem);
@@ -109,7 +109,7 @@ describe('the page, opened from a file on a phone', () => {
     expect(await textOf(page.locator('#key-note.problem'))).toContain('pin the key of the log too');
   });
 
-  test('folds sections that are no longer needed, and shows no green marks in a result that it refuses', async () => {
+  test('folds sections that are no longer needed, and shows no green marks if it refuses a result', async () => {
     const { page } = opened;
     await giveKey(page, job.key.publicKeyPem);
     await giveExport(page, exportOf(job));
@@ -130,7 +130,7 @@ describe('the page, opened from a file on a phone', () => {
     expect(await textOf(page.locator('#posture'))).toContain('not to be trusted');
   });
 
-  test('gives different verdicts for a text that is not a key and for a result that must not be trusted', async () => {
+  test('has one verdict for a text that is not a key, and another for a result that must not be trusted', async () => {
     const { page } = opened;
     await giveKey(page, 'my key');
     await giveExport(page, exportOf(job));
@@ -151,7 +151,7 @@ describe('the page, opened from a file on a phone', () => {
     expect(await verdictOf(page, 'refused')).toContain(`the key in the export, ${job.key.key_id}, signed it`);
   });
 
-  test('draws the graph of a job, and names missing and changed jobs', { tags: ['Inputs-7'] }, async () => {
+  test('draws a job’s graph, and names missing and changed jobs', { tags: ['Inputs-7'] }, async () => {
     const { page } = opened;
     const made = attestedJob({ job_id: 'job_made', outputs: { 'output/made': 'made' } });
     const given = attestedJob({
@@ -209,7 +209,7 @@ describe('the page, opened from a file on a phone', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
   });
 
-  test('requests only its own file, and violates no rule of its content security policy', () => {
+  test('requests only its own file, and violates no rule in its content security policy', () => {
     expect(opened.requests.filter((address) => !address.startsWith('blob:'))).toEqual([verifyPage.href]);
     expect(opened.troubles).toEqual([]);
   });

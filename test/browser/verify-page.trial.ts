@@ -1,4 +1,4 @@
-/** `verify.html` with everything that a person could give to the page. */
+/** `verify.html` with everything that a person could give it. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,7 +48,7 @@ async function openVerify(key = job.key.publicKeyPem, options = {}): Promise<Wat
   return opened;
 }
 
-/** The files with these changes, and a new manifest that lists them. Anyone can make it, because it is not signed. */
+/** The files with these changes and a new manifest for them. Anyone can make such a manifest, because it is not signed. */
 function forged(changes: Readonly<Record<string, Uint8Array>>, of: AttestedJob = job): Map<string, Uint8Array> {
   const files = new Map([...of.files, ...Object.entries(changes)]);
   return new Map([...files, [EXPORT_MANIFEST, exportManifest(of, files)]]);
@@ -62,8 +62,8 @@ function tampered(content: Uint8Array | undefined): Uint8Array {
   return copy;
 }
 
-describe('a byte that was changed', () => {
-  test('is reported with the name of its file, whether or not the manifest was changed to fit', async () => {
+describe('a changed byte', () => {
+  test('is reported with the file’s name, whether or not the manifest was changed to fit', async () => {
     await using opened = await openVerify();
     const { page } = opened;
     for (const path of job.files.keys()) {
@@ -80,7 +80,7 @@ describe('a byte that was changed', () => {
     expect(opened.troubles).toEqual([]);
   });
 
-  test('is reported in the payload and the signature of the envelope and in the receipt', async () => {
+  test("is reported in the envelope's payload, in the envelope's signature and in the receipt", async () => {
     await using opened = await openVerify();
     const { page } = opened;
     const envelope = JSON.parse(new TextDecoder().decode(job.attestation.envelope)) as {
@@ -107,7 +107,7 @@ describe('a byte that was changed', () => {
   });
 });
 
-test('a file that no manifest lists is reported under its name, even if scripts or exports give the name a meaning', async () => {
+test('a file that no manifest lists is reported under its name, even if the name has a meaning in scripts or exports', async () => {
   const names = ['key', 'signature', 'constructor', '__proto__', 'toString'];
   const files = exportOf(job);
   for (const name of names) files.set(name, bytes('x'));
@@ -144,14 +144,14 @@ describe('the key', () => {
       'small order',
     ],
     ['markup', '<img src=x onerror=alert(1)>', 'This is not a key'],
-  ])('is refused if it is %s, and no result is called good under it', async (_form, text, words) => {
+  ])('is refused if it is %s, and then no result is called good', async (_form, text, words) => {
     await using opened = await openVerify(text);
     await giveExport(opened.page, exportOf(job));
     expect(await verdictOf(opened.page, 'no-key')).toContain(words);
     expect(opened.troubles).toEqual([]);
   });
 
-  test('does not make a result good if its tenant or job is not the expected one', async () => {
+  test('does not make a result good if the tenant or the job is not the expected one', async () => {
     await using opened = await openVerify();
     const { page } = opened;
     await giveExport(page, exportOf(job));
@@ -191,7 +191,7 @@ describe('an export', () => {
     expect(await textOf(page.locator('#posture'))).toContain('gVisor');
   });
 
-  test('is accepted when it is dropped on the page, as is its key when it is dropped on the area for keys', async () => {
+  test('is accepted when it is dropped on the page, and so is a key when it is dropped on the area for keys', async () => {
     await using opened = await openPage(browser, verifyPage.href);
     const { page } = opened;
     await drop(page, 'main', 'job.zip', zipOf(exportOf(job)));
@@ -219,7 +219,7 @@ describe('an export', () => {
     expect(opened.troubles).toEqual([]);
   });
 
-  test("a refusal shows the bidirectional control characters of a file's name as escapes", async () => {
+  test("a refusal shows bidirectional control characters in a file's name as escapes", async () => {
     const zip = zipOf(new Map(['1', '2'].map((last) => [`input/\u202e${last}`, bytes('x')])));
     const twice = Buffer.from(zip.toString('latin1').replaceAll('\u00ae2', '\u00ae1'), 'latin1');
     await using opened = await openVerify();
@@ -227,7 +227,7 @@ describe('an export', () => {
     expect(await problemOf(opened.page)).toBe(String.raw`The archive has input/\u{202e}1 twice.`);
   });
 
-  test('an export with ten thousand events and long lines is shown with a small drawing of its chain', async () => {
+  test('an export with ten thousand events and long lines is shown with only a small drawing of its chain', async () => {
     const bodies = Array.from({ length: 10_000 }, (_, at) =>
       line(at % 2 === 0 ? 'stdout' : 'stderr', `${at} `.repeat(40)),
     );
@@ -246,14 +246,14 @@ describe('an export', () => {
 });
 
 describe('a history of 60 MB', () => {
-  // A result cannot have so much output. So the events have an unknown kind, as events of a newer service may have.
+  // A result cannot have so much output. So the events have an unknown kind, as events from a newer service may have.
   const bodies = Array.from({ length: 15_000 }, (_, at) => {
     const { timestamp, data } = line('stdout', `${at} `.padEnd(3900, 'x'));
     return { kind: 'note', timestamp, data } as unknown as ReturnType<typeof line>;
   });
   const long = attestedJob({ bodies, key: job.key });
 
-  /** Counts how often a timer of the page fires while the page shows that it is checking. */
+  /** Counts how often a timer in the page fires while the page shows that a check is going on. */
   const countTurns = (page: Page) =>
     page.evaluate(() => {
       const counted = window as unknown as { turns: number };
@@ -264,7 +264,7 @@ describe('a history of 60 MB', () => {
     });
   const turnsOf = (page: Page) => page.evaluate(() => (window as unknown as { turns: number }).turns);
 
-  test('is checked while the page still answers, and can be replaced by another export', async () => {
+  test('is checked while the page remains responsive, and can be replaced with another export', async () => {
     expect(long.files.get(EXPORT_FILES.events)?.length).toBeGreaterThan(60_000_000);
     await inDirectory(exportOf(long), async (directory) => {
       await using opened = await openVerify();
@@ -278,14 +278,14 @@ describe('a history of 60 MB', () => {
       await giveExport(page, exportOf(job));
       await verdictOf(page, 'good');
       expect(await textOf(page.locator('#files-note'))).toBe(`${exportOf(job).size} files`);
-      // A worker that is busy ends a little later.
+      // A busy worker ends a little later.
       await expect.poll(() => page.workers().length).toBe(1);
       expect(opened.troubles).toEqual([]);
     });
   });
 });
 
-test('no text of an export, of an event, of a name or of a key becomes markup or runs', async () => {
+test('no text in an export, an event, a name or a key becomes markup or runs', async () => {
   const attacks = [
     '<script>alert(1)</script>',
     '<img src=x onerror=alert(1)>',
@@ -364,7 +364,7 @@ test('the page can be used with the keyboard alone', async () => {
   await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('verdict-title');
 });
 
-test('a page that was loaded without TLS says that it cannot check signatures, and checks the rest', async () => {
+test('a page loaded without TLS says that it cannot check signatures, and checks the rest', async () => {
   await using opened = await openPage(browser, 'about:blank');
   const { page } = opened;
   await page.addInitScript(() => {
@@ -377,7 +377,7 @@ test('a page that was loaded without TLS says that it cannot check signatures, a
   expect(await page.locator('.ring.follows').count()).toBeGreaterThan(3);
 });
 
-test('the verify page, served by a service, accepts an export of that service under the service’s key', async () => {
+test('the verify page from a service accepts that service’s export with the service’s key', async () => {
   const rig = await Rig.start({ 'attestation-mode': 'on' });
   const scratch = mkdtempSync(join(tmpdir(), 'vouchbox-page-'));
   try {
@@ -420,7 +420,7 @@ describe('accessibility of the page that verifies', () => {
   ] as const;
 
   test.each(SIZES)(
-    'the page has no accessibility fault for a good and for a tampered export: %s',
+    'the page has no accessibility fault with a good export or a tampered export: %s',
     async (_name, options) => {
       await using opened = await openVerify(job.key.publicKeyPem, options);
       const { page } = opened;

@@ -1,13 +1,13 @@
 import { defineConfig } from 'vitest/config';
 
 /**
- * `npm run browser`: every test of the built pages in Chromium. `npm test` has the short ones, in `*.test.ts`; the trials
- * take longer or write the pictures of the documents.
+ * `npm run browser`: every test of the built pages in Chromium. `npm test` runs only the short ones, in `*.test.ts`. The
+ * trials take longer or write the pictures for the documents.
  */
 export default defineConfig({
   test: {
     include: ['test/browser/**/*.{test,trial}.ts'],
-    // A busy machine may take its time.
+    // A busy machine may need this long.
     testTimeout: 120_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },

@@ -18,7 +18,7 @@ const METRICS_TOKEN = 'canary-of-metrics-token';
 let dataDir: string;
 let log: string;
 let stored: Buffer;
-/** Secrets: the log must contain nothing of either list, and the store nothing of `credentials`. */
+/** Secrets. No entry from either list may appear in the log, and no entry from `credentials` in the store. */
 const credentials: string[] = [LEGACY_KEY, METRICS_TOKEN];
 const ofPrograms = ['canary-of-code', 'canary-of-stdin', 'canary-of-file', 'canary-of-output'];
 let requestIds: string[];
@@ -29,7 +29,7 @@ interface Init {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Uses the whole contract once, with secrets wherever a caller can put one, in valid and invalid requests. */
+/** Uses the whole contract once, in valid and invalid requests, with a secret in every place where a caller can put one. */
 async function useEverything(url: string, issued: IssuedCredential, token: string): Promise<void> {
   const ids: string[] = [];
   const ask = async (path: string, key: string, init: Init = {}) => {
@@ -64,7 +64,7 @@ async function useEverything(url: string, issued: IssuedCredential, token: strin
     };
     credentials.push(ticket.ticket);
     await streamed(url, ticket.stream_url);
-    // First a spent ticket, and then credentials in every place and form that is refused.
+    // Sends a spent ticket first, then credentials in every place and form that the service refuses.
     await ask(ticket.stream_url, 'none');
     await ask(`/v1/jobs?api_key=${key}`, key);
     await ask(`/v1/whoami?ticket=${ticket.ticket}`, 'none');

@@ -1,4 +1,4 @@
-/** Spec § Authentication: who gets access, and as whom. Access ends with the credential, without a restart. */
+/** Spec § Authentication: who gets access, and as whom. Access ends when its credential ends, without a restart. */
 import { mkdtempSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -17,11 +17,11 @@ afterAll(() => issuer[Symbol.dispose]());
 const rig = useRig({ ...issuer.settings, concurrency: '4' });
 
 /**
- * How soon a change must take effect, without a further request: a busy machine may be slow. Spec § Authentication 8.
+ * How soon a change must take effect without a further request, with time for a busy machine. Spec § Authentication 8.
  */
 const heededWithin = { timeout: 30_000, interval: 100 };
 
-/** `vouchbox keys`, while the service runs. */
+/** Runs `vouchbox keys` beside the running service. */
 function keys(...words: string[]) {
   return vouchbox(['keys', ...words, '--data-dir', rig().dataDir]);
 }
@@ -82,7 +82,7 @@ describe('vouchbox keys', () => {
     expect((await keys('list', '--tenant', 'nobody', '--json')).stdout).toBe('[]\n');
   });
 
-  test('revokes and rotates a key by the identifier that the list shows', async () => {
+  test('revokes and rotates keys by the identifiers from the list', async () => {
     const { credential_id } = await create();
     const rotated = await keys('rotate', credential_id, '--overlap', '1h');
     expect((await whoami(rotated.stdout.trim())).status).toBe(200);
@@ -156,7 +156,7 @@ test('a service accepts a key that was issued before its start, and refuses a ke
 });
 
 describe('an access token', () => {
-  test('gives its subject access to its tenant, with those scopes of the token that the service knows', {
+  test('gives its subject access to the tenant, with those scopes in the token that the service knows', {
     tags: ['Bodies-9', 'Authentication-2a'],
   }, async () => {
     const key = await issuer.token({ scope: 'openid jobs:read jobs:submit', subject: 'ann' });
@@ -169,7 +169,7 @@ describe('an access token', () => {
       expires_at: expect.stringMatching(/^20.*\.000Z$/) as unknown,
     });
     const { json } = await rig().post({ language: 'bash', code: 'true' }, { key });
-    // The tenant owns the job, whichever of its credentials submitted it.
+    // The tenant owns the job, no matter which of the tenant's credentials submitted it.
     expect((await rig().alpha.client.detail(json.job_id)).tenant).toBe('alpha');
     expect((await rig().request('/v1/status', { key })).json.error.code).toBe('insufficient_scope');
   });
@@ -237,7 +237,7 @@ describe('when a credential ends, its streams, waits, submissions and transfers 
   tags: ['Authentication-8', 'Authentication-8b', 'Submit-8d', 'AUTH-12'],
 }, () => {
   const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } };
-  /** A job whose result is larger than the buffers of the sockets. */
+  /** A job whose result is larger than the sockets' buffers. */
   const large = {
     language: 'bash',
     code: 'for i in 1 2; do head -c 2097152 /dev/urandom > output/$i; done',
@@ -252,7 +252,7 @@ describe('when a credential ends, its streams, waits, submissions and transfers 
   });
   afterAll(() => rig().alpha.client.cancel(running));
 
-  /** Opens a stream with a ticket of this credential, and waits for an event. Returns the close code to come. */
+  /** Opens a stream with a ticket from this credential, and waits for an event. Returns a promise of the close code. */
   async function openStream(key: string): Promise<Promise<number>[]> {
     const { json } = await rig().request(`/v1/jobs/${running}/stream-ticket`, { method: 'POST', key });
     const socket = new WebSocket(rig().service.url.replace('http', 'ws') + json.stream_url);
@@ -267,10 +267,10 @@ describe('when a credential ends, its streams, waits, submissions and transfers 
     return [closed.promise];
   }
 
-  /** Begins a wait for a running job. Returns whether the wait will end without an answer. */
+  /** Begins a wait for a running job. Returns a promise that tells whether the wait ended without an answer. */
   async function openWait(key: string): Promise<Promise<boolean>[]> {
     const answer = rig().request(`/v1/jobs/${running}/result?wait_seconds=60`, { key });
-    // Once this later request of the same credential is answered, the service holds the wait.
+    // Once this later request with the same credential is answered, the service holds the wait.
     await whoami(key);
     return [
       answer.then(
@@ -318,7 +318,7 @@ describe('when a credential ends, its streams, waits, submissions and transfers 
     };
   }
 
-  /** How long the credential lasts: long enough to open everything that is to end with it. */
+  /** How long the credential lasts: long enough to open everything that must end with the credential. */
   const lastingSeconds = 6;
   const ends: readonly [string, () => Promise<{ key: string; end?: () => Promise<unknown> }>][] = [
     [
@@ -370,7 +370,7 @@ describe('when a credential ends, its streams, waits, submissions and transfers 
       history_url: expect.any(String),
       result_url: expect.any(String),
     });
-    // The reader had paused. If the connection were still open, the reader would now get the whole rest of the answer.
+    // The reader had paused. On a connection that is still open, the reader would now get the whole rest of the answer.
     const { came, declared } = await readOn();
     expect(declared).toBeGreaterThan(5_000_000);
     expect(came).toBeLessThan(declared);

@@ -11,14 +11,14 @@ const rig = useRig({ 'runtime-packs-dir': packs });
 
 /** Compiling this program takes many times the time and memory that running it takes. */
 const SUM = '#include <bits/stdc++.h>\nint main() { int a, b; std::cin >> a >> b; std::cout << a + b << "\\n"; }';
-/** A similar program with less to compile. The compiler warns of its unused variable. */
+/** A similar program with less to compile. The compiler warns about its unused variable. */
 const sumPlus = (more: number | string) =>
   `#include <cstdio>\nint main() { int unused, a, b; std::scanf("%d%d", &a, &b); std::printf("%d\\n", a + b + ${more}); }`;
 const WARNS = /unused variable/;
 const ofTheProgram = { milliseconds: 100, bytes: 20 * 2 ** 20 };
 const JAVA = 'public class Main { public static void main(String[] words) { System.out.println(words.length); } }';
 
-/** The details of all builds of the tenant with this source. */
+/** The details of all the tenant's builds with this source. */
 async function buildsOf(code: string) {
   const details = [];
   for await (const { job_id } of rig().alpha.client.listAll()) details.push(await rig().alpha.client.detail(job_id));
@@ -43,7 +43,7 @@ describe('the adapter for callers of Piston', () => {
     expect(json.run.cpu_time).toBeLessThan(ofTheProgram.milliseconds);
   });
 
-  test.runIf(hasEveryPack)('the answer has the member compile for Java too, and not for Python', async () => {
+  test.runIf(hasEveryPack)('the answer has the member compile also for Java, but not for Python', async () => {
     const { json } = await execute(JAVA, { language: 'java', args: ['a'] });
     expect(json).toMatchObject({ compile: { code: 0 }, run: { code: 0, stdout: '1\n' } });
     expect((await execute('1', { language: 'python' })).json).not.toHaveProperty('compile');
@@ -53,7 +53,7 @@ describe('the adapter for callers of Piston', () => {
     ['compile_timeout', 100, 'TO'],
     ['compile_cpu_time', 100, 'TO'],
     ['compile_memory_limit', 2 ** 25, 'SG'],
-  ])('%s limits the compiler, and no program runs if this limit ended its compiler', async (limit, value, status) => {
+  ])('%s limits the compiler; if the compiler reaches this limit, no program runs', async (limit, value, status) => {
     const { json } = await execute(`${SUM}//${limit}`, { [limit]: value });
     expect(json.compile).toMatchObject({ status, signal: 'SIGKILL', code: null });
     expect(json.run).toEqual(json.compile);
@@ -64,14 +64,14 @@ describe('the adapter for callers of Piston', () => {
     expect([json.compile.code, json.run.status, json.run.signal]).toEqual([0, 'TO', 'SIGKILL']);
   });
 
-  test('if a program does not compile, the members run and compile of the answer are equal', async () => {
+  test("if a program does not compile, the answer's members run and compile are equal", async () => {
     const { json } = await execute(DOES_NOT_COMPILE);
     expect(json.compile).toMatchObject({ code: 1, status: 'RE', stderr: expect.stringMatching(/error/) as string });
     expect(json.compile.output).toBe(json.compile.stderr);
     expect(json.run).toEqual(json.compile);
   });
 
-  test('a limit of the compiler above its ceiling is refused with its name', async () => {
+  test('a compiler limit above its ceiling is refused, and the refusal names the limit', async () => {
     const { status, json } = await execute('', { compile_timeout: 1e9 });
     expect([status, json]).toEqual([400, { message: 'compile_timeout cannot exceed the configured limit of 300000' }]);
   });
@@ -89,7 +89,7 @@ describe('the adapter for callers of Judge0', () => {
     expect(json.memory * 1024).toBeLessThan(ofTheProgram.bytes);
   });
 
-  test('the answer for a program that does not compile has compile_output, and null for every member about a run', async () => {
+  test('if a program does not compile, the answer has compile_output, and null in every member about a run', async () => {
     const { json } = await submit(DOES_NOT_COMPILE, {}, 'wait=true&fields=*');
     expect(json).toMatchObject({
       status: { id: 6, description: 'Compilation Error' },
@@ -104,7 +104,7 @@ describe('the adapter for callers of Judge0', () => {
     });
   });
 
-  test('compiler_options are given to the compiler, whose warnings are compile_output', async () => {
+  test('compiler_options are passed to the compiler, and compile_output has its warnings', async () => {
     const source = sumPlus('MORE');
     const { json } = await submit(source, { compiler_options: '-DMORE=5 -O1  -Wall' });
     expect(json).toMatchObject({
@@ -131,7 +131,7 @@ describe('the adapter for callers of Judge0', () => {
     expect([status, json]).toEqual([422, { compiler_options: [why] }]);
   });
 
-  test('blank compiler_options count as none, also for a language without a compiler', async () => {
+  test('blank compiler_options count as none, even for a language without a compiler', async () => {
     expect((await submit('print(1)', { compiler_options: ' ', language_id: 71 })).json.stdout).toBe('1\n');
     expect((await call(`${url()}/config_info`)).json.enable_compiler_options).toBe(true);
   });
@@ -154,7 +154,7 @@ describe('the adapter for callers of Judge0', () => {
     ]);
   });
 
-  test('a batch of one program with many inputs compiles it once, and gives each input its own token', async () => {
+  test('a batch with one program and many inputs compiles the program once, and gives each input its own token', async () => {
     const source_code = sumPlus(3);
     const submissions = Array.from({ length: 6 }, (_, at) => ({ language_id: 54, source_code, stdin: `${at} 0` }));
     const { status, json } = await call(`${url()}/submissions/batch`, { submissions });
@@ -166,7 +166,7 @@ describe('the adapter for callers of Judge0', () => {
     expect(await buildsOf(source_code)).toHaveLength(1);
   });
 
-  test('a batch of one program that does not compile gives each of its submissions a token', async () => {
+  test('a batch whose program does not compile gives each of its submissions a token', async () => {
     const submissions = Array(3).fill({ language_id: 54, source_code: `${DOES_NOT_COMPILE} ` });
     const { json } = await call(`${url()}/submissions/batch`, { submissions });
     expect(new Set(json.map(({ token }: { token: string }) => token)).size).toBe(3);

@@ -1,4 +1,4 @@
-/** `@vouchbox/adapters` with a service that refuses: the answers to callers, the log, and which starts are refused. */
+/** `@vouchbox/adapters` with a service that refuses: the answers to callers, the log, and the starts that are refused. */
 import { type AdapterName, openAdapter } from '@vouchbox/adapters';
 import { createServiceClient } from '@vouchbox/client';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -28,7 +28,7 @@ afterEach(async () => {
   for (const one of opened.splice(0).reverse()) await one[Symbol.asyncDispose]();
 });
 
-/** An adapter of a scripted service: it gives `answers`, which a test may change, and refuses the rest with 429. */
+/** An adapter for a scripted service. It gives `answers`, which a test may change, and refuses the rest with 429. */
 async function adapterOf(
   name: AdapterName,
   answers: typeof OFFERED,
@@ -71,16 +71,13 @@ describe.each(REQUESTS)('%s', (name, path, body) => {
       'a service without room for a detail',
       { ...OFFERED, 'POST /v1/jobs': STORED, 'GET /v1/jobs/job_1/result': ENDED },
     ],
-  ])(
-    "the refusal by %s becomes an answer 429 with the service's Retry-After, and a line of the log",
-    async (_what, answers) => {
-      const { post, lines } = await adapterOf(name, answers);
-      const answer = await post(path, body);
-      expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '7']);
-      expect(await answer.text()).toContain('refused with rate_limited');
-      expect(lines).toEqual([`POST ${path.split('?')[0]} was answered with 429: refused with rate_limited`]);
-    },
-  );
+  ])("a refusal by %s becomes a 429 answer with the service's Retry-After, and a log line", async (_what, answers) => {
+    const { post, lines } = await adapterOf(name, answers);
+    const answer = await post(path, body);
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '7']);
+    expect(await answer.text()).toContain('refused with rate_limited');
+    expect(lines).toEqual([`POST ${path.split('?')[0]} was answered with 429: refused with rate_limited`]);
+  });
 
   test('after a refusal by the service, an adapter asks the service again at the next request', async () => {
     const answers: Record<string, ReturnType<typeof json>> = {};
@@ -95,7 +92,7 @@ describe.each(REQUESTS)('%s', (name, path, body) => {
   });
 });
 
-test('a refusal of the adapter’s own key is answered as the adapter’s failure, and no caller sees the key', async () => {
+test('if the service refuses the adapter’s key, callers get the adapter’s failure and do not see the key', async () => {
   const { post, lines } = await adapterOf('piston', {
     'GET /v1/capabilities': refusal(401, 'unauthorized', {}, false),
   });
@@ -105,7 +102,7 @@ test('a refusal of the adapter’s own key is answered as the adapter’s failur
   expect((await answer.text()) + lines.join()).not.toContain('secret-key');
 });
 
-test('the version of a language is read from the pack that runs its programs', async () => {
+test('a language’s version is read from the pack that runs its programs', async () => {
   const answers = { ...OFFERED, 'POST /v1/jobs': STORED, 'GET /v1/jobs/job_1/result': ENDED };
   const { post, service } = await adapterOf('piston', answers, { runtimes: { python: 'python-data' } });
   await post('/api/v2/execute', REQUESTS[0]?.[2]);
@@ -133,7 +130,7 @@ test.each([
   expect(stderr.trim().split('\n')).toHaveLength(1);
 });
 
-describe.each(REQUESTS)('%s: in the queue of the adapter, a request', (name, path, body) => {
+describe.each(REQUESTS)('%s: in the adapter’s queue, a request', (name, path, body) => {
   const isFull = async (answer: Response) => (await answer.text()).includes('queue is full');
   const holding = () => {
     const [asked, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -144,7 +141,7 @@ describe.each(REQUESTS)('%s: in the queue of the adapter, a request', (name, pat
     return { asked: asked.promise, goOn: goesOn.resolve, answers: { ...OFFERED, 'POST /v1/jobs': hold } };
   };
 
-  test('is refused at once and logged while all places are taken, and is served after an answer has freed a place', async () => {
+  test('is refused at once and logged while every place is taken, and is served once an answer has freed a place', async () => {
     const { asked, goOn, answers } = holding();
     const { post, lines } = await adapterOf(name, answers, { openMax: { requests: 1, bytes: 1000 } });
     const first = post(path, body);
@@ -157,7 +154,7 @@ describe.each(REQUESTS)('%s: in the queue of the adapter, a request', (name, pat
     expect([await isFull(await first), await isFull(await post(path, body))]).toEqual([false, false]);
   });
 
-  test('is refused if the bodies of all open requests together would have too many bytes', async () => {
+  test('is refused if the bodies of all open requests together would be too large', async () => {
     const { post } = await adapterOf(name, OFFERED, { openMax: { requests: 9, bytes: 20 } });
     expect(await isFull(await post(path, body))).toBe(true);
   });

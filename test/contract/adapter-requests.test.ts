@@ -15,7 +15,7 @@ const rig = useRig();
 /** Writes to both streams, so that the adapter must also request the order of the output. */
 const CODE = 'import sys\nprint("a", flush=True); print("b", file=sys.stderr, flush=True); print("c"); sys.exit(3)';
 
-/** Makes the call twice. The first call lets the adapter know the service. Returns the requests of the second call. */
+/** Makes the call twice. In the first, the adapter learns about the service. Returns the second call's requests. */
 async function requestsOf(ask: () => Promise<AdapterAnswer>): Promise<{ json: AdapterAnswer['json']; seen: string[] }> {
   await ask();
   const seen: string[] = [];
@@ -35,7 +35,7 @@ describe('one call causes one request to the service', () => {
   const judge0 = useAdapter(rig, 'judge0');
   const fusion = useAdapter(rig, 'sandbox-fusion');
 
-  test('through the adapter for Piston, whose answer has the output of both streams', async () => {
+  test('through the adapter for Piston, with the output of both streams in the answer', async () => {
     const body = { language: 'python', version: '*', files: [{ content: CODE }] };
     const { json, seen } = await requestsOf(() => call(`${piston()}/api/v2/execute`, body));
     expect(json.run).toMatchObject({ code: 3, stdout: 'a\nc\n', stderr: 'b\n' });

@@ -1,4 +1,4 @@
-/** `@vouchbox/adapters`: callers of Piston, Judge0 and SandboxFusion run programs here after a change of their URL. */
+/** `@vouchbox/adapters`: callers of Piston, Judge0 and SandboxFusion run programs here once they change a URL. */
 import { request } from 'node:http';
 import { openAdapter } from '@vouchbox/adapters';
 import pistonClient from 'piston-client';
@@ -20,7 +20,7 @@ describe('the adapter for callers of Piston', () => {
   const execute = (body: Record<string, unknown>) => call(`${url()}/api/v2/execute`, { version: '*', ...body });
   const python = (content: string, more = {}) => execute({ language: 'python', files: [{ content }], ...more });
 
-  test('the library piston-client runs a program once its server address is that of the adapter', async () => {
+  test('the library piston-client runs a program once its server address is the adapter’s', async () => {
     const client = pistonClient({ server: url() });
     const answer = await client.execute('python', 'import sys\nprint(sys.argv[1:])');
     expect(answer).toMatchObject({ language: 'python', run: { stdout: "['1', '2', '3']\n", code: 0, signal: null } });
@@ -72,7 +72,7 @@ describe('the adapter for callers of Piston', () => {
     expect((await python(code, more)).json.run).toMatchObject(run);
   });
 
-  test('a limit of 0, and a memory limit of -1, mean the limits of the service', async () => {
+  test('a limit of 0, or a memory limit of -1, means the service’s limit', async () => {
     expect((await python('print(1)', { run_timeout: 0, run_memory_limit: -1 })).json.run.stdout).toBe('1\n');
   });
 
@@ -117,7 +117,7 @@ describe('the adapter for callers of Judge0', () => {
   const python = (source_code: string, more = {}, query?: string) =>
     submit({ language_id: 71, source_code, ...more }, query);
 
-  test('a submission is judged by its expected output, without white space at the ends', async () => {
+  test('a submission is judged by its expected output, and white space at the ends is ignored', async () => {
     const expected = { stdin: '3 4', expected_output: '7  \n\n' };
     const right = await python('a, b = map(int, input().split()); print(a + b)', expected);
     expect(right.status).toBe(201);
@@ -138,7 +138,7 @@ describe('the adapter for callers of Judge0', () => {
   test.each([
     ['an expected output', { expected_output: '1' }, 71],
     ['another number of the language', {}, 92],
-  ])('a token is a UUID, and a token that must also keep %s is longer', async (_what, more, language_id) => {
+  ])('a token is a UUID, or a longer text if it must also keep %s', async (_what, more, language_id) => {
     const usual = await python('print(1)', {}, '');
     expect(usual.json.token).toMatch(/^[0-9a-f-]{36}$/);
     const other = await python('print(1)', { ...more, language_id }, '');
@@ -221,7 +221,7 @@ describe('the adapter for callers of Judge0', () => {
     expect(await submit(body)).toEqual({ status: 422, json });
   });
 
-  test('a query with unknown fields is refused with their names', async () => {
+  test('a query with unknown fields is refused, and the refusal names the fields', async () => {
     const { status, json } = await python('1', {}, 'wait=true&fields=stdout,shoes,hat');
     expect([status, json]).toEqual([400, { error: 'invalid fields: [shoes, hat]' }]);
   });
@@ -242,7 +242,7 @@ describe('the adapter for callers of Judge0', () => {
     ['additional_files', 'UEsF'],
     ['enable_network', true],
     ['number_of_runs', 3],
-  ])('the unsupported member %s is refused with its name', async (member, value) => {
+  ])('the unsupported member %s is refused by name', async (member, value) => {
     const { status, json } = await python('1', { [member]: value });
     expect([status, json]).toEqual([422, { [member]: ['is not supported here'] }]);
   });
@@ -351,7 +351,7 @@ describe('an extra slash in an address', () => {
       201,
     ],
     ['SandboxFusion', () => `${sandboxFusion()}/run_code/`, { language: 'bash', code: 'echo 1' }, 200],
-  ])('is accepted, as it is by %s', async (_what, url, body, status) => {
+  ])('is accepted, as %s accepts it', async (_what, url, body, status) => {
     expect((await call(url(), body)).status).toBe(status);
   });
 

@@ -1,4 +1,4 @@
-/** Spec § Job submission, path rules; § Folded result, artifacts: which files of a program come back. */
+/** Spec § Job submission, path rules; § Folded result, artifacts: which of a program's files come back. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
@@ -43,7 +43,7 @@ describe('a requested output', () => {
     expect(ended.result).toMatchObject({ status: 'timed_out', artifacts: [{ path: 'output/a' }] });
   });
 
-  test('is returned, and a file that was not requested is left out', { tags: ['Submission-6'] }, async () => {
+  test('is returned, and a file that nobody requested is left out', { tags: ['Submission-6'] }, async () => {
     const { result } = await python("open('output/a', 'w'); open('output/b', 'w')", ['output/a']);
     expect(result.artifacts.map(({ path }) => path)).toEqual(['output/a']);
   });
@@ -63,7 +63,7 @@ test('an output that is a hard link, or a sparse file, is returned whole', { tag
   ]);
 });
 
-describe('a requested output that cannot be returned is named in a violation, and the others are returned', () => {
+describe('a requested output that cannot be returned is named in a violation, and the other outputs are returned', () => {
   test.each<[string, string, string]>([
     ['was not written', '', 'output_missing'],
     ['is a link to a file of its own', "os.symlink('good', 'output/bad')", 'output_path'],
@@ -91,7 +91,7 @@ describe('a requested output that cannot be returned is named in a violation, an
     expect(result.artifacts).toEqual([]);
   });
 
-  test('an output in output/ itself, which the program replaced by a symbolic link', {
+  test('an output in output/, if the program replaced this directory with a symbolic link', {
     tags: ['Submission-37'],
   }, async () => {
     const { result } = await python("import os\nos.rmdir('output')\nos.symlink('/etc', 'output')", ['output/passwd']);
@@ -106,7 +106,7 @@ describe('the sizes of outputs', () => {
     expect(result.artifacts[0]).toMatchObject({ size_bytes: 2 * MIB, sha256: sha256(Buffer.alloc(2 * MIB, 'x')) });
   });
 
-  test('files of together 4 MiB are returned, and a file beyond that is named in a violation', {
+  test('files that total 4 MiB are returned, and a file beyond that is named in a violation', {
     tags: ['Limits-6'],
   }, async () => {
     const write = (name: string, bytes: number) => `open('output/${name}', 'wb').write(bytes(${bytes}))`;

@@ -1,4 +1,4 @@
-/** Spec § Authentication 10: the signing keys as files of the operator, and the commands that manage them. */
+/** Spec § Authentication 10: the signing keys in the operator's files, and the commands that manage them. */
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const keys = (...words: string[]) => vouchbox(['attestation-keys', ...words, '--
 const serve = () =>
   vouchbox(['serve', '--port', '0', '--provider', 'subprocess', '--data-dir', dataDir, '--log-level', 'silent']);
 
-test('without any signing key, the list of keys is empty and an export of a key is refused', async () => {
+test('without any signing key, the list of keys is empty and no key can be exported', async () => {
   expect(await keys('list', '--json')).toMatchObject({ code: 0, stdout: '[]\n' });
   expect(await keys('export')).toMatchObject({
     code: 2,
@@ -30,7 +30,7 @@ test('without any signing key, the list of keys is empty and an export of a key 
   });
 });
 
-test('a rotation prints the identifier of the new key, and the list has both keys', async () => {
+test('a rotation prints the new key’s identifier, and the list then has both keys', async () => {
   const first = (await keys('rotate')).stdout.trim();
   const rotated = await keys('rotate');
   const second = rotated.stdout.trim();
@@ -75,7 +75,7 @@ describe('a service refuses to start with a key that others can use, and says in
     ['signing-key.pem', '644', 'chmod 600'],
     ['signing-key.pem', '640', 'chmod 600'],
     ['.', '755', 'chmod 700'],
-  ])('the start fails for %s of mode %s', async (name, mode, fix) => {
+  ])('the start fails for %s with mode %s', async (name, mode, fix) => {
     const path = join(dataDir, 'attestation-keys', name);
     chmodSync(path, Number.parseInt(mode, 8));
     const { code, stdout, stderr } = await serve();

@@ -1,4 +1,4 @@
-/** A backup of a running service has everything that was acknowledged. A service that starts from it serves it all. */
+/** A backup of a running service has everything that was acknowledged. A service that starts from the backup serves it all. */
 import { copyFileSync, cpSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ afterAll(async () => {
 
 const backup = (file: string, dataDir = rig.dataDir) => vouchbox(['backup', file, '--data-dir', dataDir]);
 
-test('a backup of a running service is complete, and passes every check when it is restored', {
+test('a backup of a running service is complete, and passes every check after it is restored', {
   tags: ['STORE-12'],
 }, async () => {
   const ran = await rig.run({ language: 'bash', code: 'echo kept' });
@@ -32,7 +32,7 @@ test('a backup of a running service is complete, and passes every check when it 
   expect(await restored.stop()).toEqual([]);
 });
 
-test('a service on a restored store and its keys serves the same signed bytes as before (ATT-05, STORE-12)', {
+test('a service with a restored store and restored keys serves the same signed bytes as before (ATT-05, STORE-12)', {
   tags: ['STORE-12'],
 }, async () => {
   const signing = { 'attestation-mode': 'on', 'log-host': 'log.example' };
@@ -51,7 +51,7 @@ test('a service on a restored store and its keys serves the same signed bytes as
   expect(await restored.stop()).toEqual([]);
 });
 
-/** The bytes of envelope, result and promise with their digests, once they can be read. */
+/** The envelope's, result's and promise's bytes with their digests, once all can be read. */
 async function signedBytes({ alpha: { client } }: Rig, job_id: string) {
   const isSigned = async () => (await client.detail(job_id)).attestation.available;
   await expect.poll(isSigned, { timeout: 60_000 }).toBe(true);
@@ -72,7 +72,7 @@ test('a backup overwrites nothing, and leaves no partial file', async () => {
   expect(existsSync(`${file}.partial`)).toBe(false);
 });
 
-test('a backup also copies a store that no service uses', async () => {
+test('a store that no service uses can be backed up too', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-rig-'));
   const other = await Rig.start({}, dataDir);
   const ran = await other.run({ language: 'bash', code: 'echo kept' });

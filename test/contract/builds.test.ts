@@ -1,4 +1,4 @@
-/** Spec § Builds: a program that is compiled once, and jobs that start its product. */
+/** Spec § Builds: a program is compiled once, and jobs start the product. */
 import type { GradingSubmission, JobSubmission } from '@vouchbox/protocol';
 import type { Verdict2 } from '@vouchbox/protocol/grading-steps';
 import { openCredentials } from '@vouchbox/server';
@@ -24,7 +24,7 @@ const languages = hasEveryPack ? ['c', 'cpp', 'java'] : ['c', 'cpp'];
 const optionsOf = (language: string) => (language === 'java' ? ['-Xlint:all'] : ['-DADD=1', '-O1', '-Wall']);
 const buildOf = (language: string, more: object = {}) =>
   ({ language, code: PROGRAMS[language] ?? '', build: { options: optionsOf(language) }, ...more }) as JobSubmission;
-/** The pointer is the first word of the message. */
+/** The message begins with the pointer. */
 const refusalOf = ({ status, json }: Answer) => [
   status,
   json.error.code as string,
@@ -41,7 +41,7 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
   const rig = useRig({ provider, 'runtime-packs-dir': packs });
 
   test.each(languages)(
-    'a program in %s is built once, and its product is started without a compiler',
+    'a program in %s is built once, and its product then starts without a compiler',
     {
       tags: ['Submission-48', 'Builds-1', 'Builds-2'],
     },
@@ -74,7 +74,7 @@ const jobOf = ({ json }: Answer) => json.job_id as string;
 const replayed = ({ headers }: Answer) => headers.get('idempotency-replayed');
 
 describe('a build', () => {
-  test('of a program that was built before is answered with the earlier job, whatever its idempotency key and limits', {
+  test('of a program that was built before returns the earlier job, whatever the new idempotency key and limits are', {
     tags: ['Builds-3'],
   }, async () => {
     const first = await rig().run(C as unknown as JobSubmission);
@@ -96,7 +96,7 @@ describe('a build', () => {
     expect(new Set([first.job_id, ...others.map(jobOf)]).size).toBe(5);
   });
 
-  test('that fails has the messages of the compiler, and runs anew when it is submitted again', {
+  test('that fails has the compiler’s messages, and runs again when it is submitted again', {
     tags: ['Builds-4'],
   }, async () => {
     const wrong = { ...C, code: 'int main(void) { return ADD }' } as unknown as JobSubmission;
@@ -109,7 +109,7 @@ describe('a build', () => {
     expect(refusalOf(start)).toEqual([422, 'input_unavailable', '/product/job_id']);
   });
 
-  test('that fails reports the compiler, and no missing outputs of the program', async () => {
+  test('that fails reports what the compiler did, and does not report missing outputs', async () => {
     const { code } = C;
     const { result } = await rig().run({ language: 'c', code, outputs: ['output/a'] });
     expect(result.violations.map(({ type }) => type)).toEqual(['compile']);
@@ -141,7 +141,7 @@ int main() { return F<20, 0>::v; }`;
     expect(result.violations).toEqual([expect.objectContaining({ type: 'cpu_time', phase: 'compile' })]);
   });
 
-  test('has default limits that suffice to compile a whole standard library', { tags: ['Builds-5'] }, async () => {
+  test('can compile a whole standard library within its default limits', { tags: ['Builds-5'] }, async () => {
     const { detail } = await rig().run(C as unknown as JobSubmission);
     expect(detail.requested_spec.limits).toMatchObject({
       cpu_seconds: 30,
@@ -189,13 +189,13 @@ int main() { return F<20, 0>::v; }`;
     [{ language: 'python' }, '/build'],
     [{ build: { options: 'a' } }, '/build/options'],
     [{ build: { more: 1 } }, '/build/more'],
-  ])('that has a member which only a run may have is refused: %j', { tags: ['Builds-6'] }, async (members, pointer) => {
+  ])('is refused if it has a member that only a run may have: %j', { tags: ['Builds-6'] }, async (members, pointer) => {
     expect(refusalOf(await submit({ ...C, ...members }))).toEqual([400, 'invalid_request', pointer]);
   });
 });
 
 describe('a product', () => {
-  test('must be of the same program and the same tenant', { tags: ['Builds-7'] }, async () => {
+  test('must come from the same program and the same tenant', { tags: ['Builds-7'] }, async () => {
     const { job_id } = await rig().run(C as unknown as JobSubmission);
     const plain = await rig().run({ language: 'bash', code: 'echo a > output/product', outputs: ['output/product'] });
     const start = { language: 'c', code: C.code, product: { job_id } };
@@ -215,7 +215,7 @@ describe('a product', () => {
     expect(refusalOf(await submit({ language: 'bash', code: ':', product: { job_id } }))[2]).toBe('/product');
   });
 
-  test('is started once under an idempotency key; a repeated submission gets the same job', {
+  test('is started once for one idempotency key; a repeated submission gets the same job', {
     tags: ['Builds-7'],
   }, async () => {
     const { job_id } = await rig().run(C as unknown as JobSubmission);
@@ -263,7 +263,7 @@ int main(int count, char **words) { registerTestlibCmd(count, words); if (ouf.re
     expect(details.filter(({ requested_spec }) => requested_spec.build !== undefined)).toHaveLength(2);
     expect(await problemsOf(client, files)).toEqual([]);
 
-    // First, the evidence of another build takes the place of the right evidence. Then the evidence is missing.
+    // First, evidence of another build replaces the right evidence. Then the evidence is missing.
     const { grading_id: other } = await client.submitGrading({
       ...grading,
       programs: [{ language: 'cpp', code: `${code} ` }],
@@ -292,7 +292,7 @@ int main(int count, char **words) { registerTestlibCmd(count, words); if (ouf.re
     expect(other).toBe(one);
   });
 
-  test('is refused if a file of its request would replace the product', { tags: ['Builds-2'] }, async () => {
+  test('is refused if a file in its request would replace the product', { tags: ['Builds-2'] }, async () => {
     const other = await rig().run(C as unknown as JobSubmission);
     const from = { job_id: other.job_id, path: 'output/product' };
     const files = [{ path: 'input/product', from }];

@@ -1,5 +1,5 @@
 /**
- * Canaries: jobs that a service submits itself, and that try what cells must refuse. Later results name the newest
+ * Canaries: jobs that the service itself submits. They try what cells must refuse. Later results name the newest
  * canary, and `service-verify` judges it. docs/decisions/0068.
  */
 import { mkdtempSync, promises, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -83,7 +83,7 @@ describe.each([
     expect(canary).toMatchObject({ tenant: CANARY_TENANT, isolationClass: isolation_class });
   });
 
-  test('the statement of a job names its canary by digest, and the build of its node', {
+  test('a job’s statement names its canary by digest, and names the build of its node', {
     tags: ['Canary-2'],
   }, async () => {
     const { also, finishedAt } = predicateOf(await signed(rig, job));
@@ -95,7 +95,7 @@ describe.each([
     expect(also?.['build']).toMatchObject({ server: sha256, programs: { [program]: sha256 } });
   });
 
-  test('an export comes with the canary beside its directory, and service-verify can require a canary', {
+  test('an export puts the canary beside its directory, and service-verify can require a canary', {
     tags: ['Canary-3'],
   }, async () => {
     const [directory, canary] = [fresh(), fresh()];
@@ -122,7 +122,7 @@ describe.each([
     expect([refused.status, refused.json.error.code]).toEqual([404, 'canary_not_found']);
   });
 
-  test('a canary belongs to no tenant, so that no tenant can list or read it', { tags: ['Canary-5'] }, async () => {
+  test('a canary belongs to no tenant, so no tenant can list or read it', { tags: ['Canary-5'] }, async () => {
     const { job_id } = predicateOf((await rig.alpha.client.canary(job)).bytes).receipt as { job_id: string };
     for (const tenant of [rig.alpha, rig.beta]) {
       expect((await rig.request(`/v1/jobs/${job_id}`, { key: tenant.key })).status).toBe(404);
@@ -152,7 +152,7 @@ describe.each([
   });
 });
 
-test('a canary and the job that names it name the same build, even if the files of the service are read slowly', {
+test('a canary and the job that refers to it name the same build, even if the service’s files are read slowly', {
   tags: ['Canary-3'],
 }, async () => {
   const mayRead = Promise.withResolvers<void>();
@@ -189,7 +189,7 @@ test('a service whose operator turned canaries off runs none', { tags: ['Canary-
   expect(await rig.stop()).toEqual([]);
 });
 
-test('a service with the provider subprocess, which isolates nothing, runs no canary', {
+test('a service with the provider subprocess runs no canary, because that provider isolates nothing', {
   tags: ['Canary-7'],
 }, async () => {
   const rig = await Rig.start({ ...WITH_CANARIES, provider: 'subprocess' }, join(scratch, 'subprocess'));
@@ -199,7 +199,7 @@ test('a service with the provider subprocess, which isolates nothing, runs no ca
   expect(await rig.stop()).toEqual([]);
 });
 
-test('a service does not start with a key for the tenant of canaries', { tags: ['Canary-5'] }, async () => {
+test('a service does not start with a key for the canaries’ tenant', { tags: ['Canary-5'] }, async () => {
   const start = Rig.start({ 'legacy-keys': `${CANARY_TENANT}=a-key-of-nobody` }, join(scratch, 'nobody'));
   await expect(start).rejects.toThrow('tenant that is not allowed');
 });

@@ -62,13 +62,13 @@ test('cancelling a queued job ends it at once, and it never runs', { tags: ['Sta
   await rig().ended(blocker);
 });
 
-describe('a job that ended', () => {
+describe('a job that has ended', () => {
   test.each([
     ['succeeded', 'true', {}],
     ['failed', 'false', {}],
     ['timed_out', 'sleep 60', { wall_seconds: 0.3 }],
   ])(
-    'as %s keeps its status and its history when it is cancelled',
+    'as %s keeps its status and history when a client cancels it',
     { tags: ['States-1', 'States-1i', 'Cancel-2'] },
     async (status, code, limits) => {
       const before = await rig().run({ language: 'bash', code, limits });

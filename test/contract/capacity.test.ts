@@ -1,4 +1,4 @@
-/** Spec § POST /v1/jobs 6, § Errors: a service that lacks capacity refuses requests, and keeps nothing of them. */
+/** Spec § POST /v1/jobs 6, § Errors: a service without capacity refuses requests, and stores nothing from them. */
 
 import { createServiceClient } from '@vouchbox/client';
 import { describe, expect, test } from 'vitest';
@@ -16,7 +16,7 @@ function expectLater(answer: Answer | undefined, status: number, code: string): 
 describe('the queue', () => {
   const rig = useRig({ concurrency: '1', 'queue-max': '3', 'tenant-queue-max': '2' });
 
-  test('accepts jobs up to the limit of one tenant and up to the limit of all tenants, and refuses one more', {
+  test('accepts jobs up to the limit for one tenant and up to the limit for all tenants, and refuses one more', {
     tags: ['Submit-6', 'Errors-18'],
   }, async () => {
     const { alpha, beta } = rig();
@@ -40,7 +40,7 @@ describe('the queue', () => {
 describe('the free-space reserve', () => {
   const rig = useRig({ 'free-space-reserve-mb': '1000000000' });
 
-  test('makes the service refuse new jobs while less space is free, and answer other requests', {
+  test('makes the service refuse new jobs while less space is free; other requests are still answered', {
     tags: ['Submit-6b', 'Errors-21'],
   }, async () => {
     expectLater(await rig().post(bash), 507, 'insufficient_storage');
@@ -48,7 +48,7 @@ describe('the free-space reserve', () => {
     expect((await rig().request('/healthz', { key: null })).status).toBe(200);
   });
 
-  test('makes /readyz report free_space as the reason why the service is not ready', {
+  test('makes /readyz name free_space as the reason why the service is not ready', {
     tags: ['Endpoints-4'],
   }, async () => {
     const { status, json } = await rig().request('/readyz', { key: null });
@@ -62,7 +62,7 @@ describe('the free-space reserve', () => {
 describe('the request budget', () => {
   const rig = useRig({ 'rate-per-second': '0.01', 'rate-burst': '5' });
 
-  test('is shared by reads and submissions of a tenant, and does not affect other tenants', {
+  test('is shared by a tenant’s reads and submissions, and does not affect other tenants', {
     tags: ['GetResult-7'],
   }, async () => {
     const answers: Answer[] = [];
@@ -86,7 +86,7 @@ describe('a burst of runs', () => {
     'rate-burst': '20',
   });
 
-  test('returns every result to the two clients that share the limits of one tenant', async () => {
+  test('returns every result to two clients that share one tenant’s limits', async () => {
     const { client, key } = rig().alpha;
     const other = createServiceClient({ baseUrl: rig().service.url, apiKey: key });
     const runs = Array.from({ length: 60 }, async (_, index) => {
@@ -101,7 +101,7 @@ describe('a burst of runs', () => {
 describe('waits', () => {
   const rig = useRig({ 'waits-max': '3', 'tenant-waits-max': '2' });
 
-  test('beyond the limit of one tenant or of all tenants are refused, and each wait that ends makes room for another', {
+  test('beyond the limit for one tenant or for all tenants are refused, and each wait that ends makes room for another', {
     tags: ['GetResult-6', 'Errors-17'],
   }, async () => {
     const { alpha, beta } = rig();
@@ -110,12 +110,12 @@ describe('waits', () => {
       rig().request(`/v1/jobs/${jobs[tenant === alpha ? 0 : 1]?.job_id}/result?wait_seconds=${seconds}`, {
         key: tenant.key,
       });
-    /** Three waits begin at once. A refused wait is answered at once, and a held wait when the job is cancelled. */
+    /** Three waits begin together. A refused wait is answered at once, a held wait only when the job is cancelled. */
     const held = [wait(alpha, 60), wait(alpha, 60), wait(alpha, 60)];
     expectLater(await Promise.race(held), 429, 'tenant_capacity_exhausted');
     const others = [wait(beta, 60), wait(beta, 60)];
     expectLater(await Promise.race(others), 503, 'capacity_exhausted');
-    // Without a wait the result can still be read.
+    // A request that does not wait can still read the result.
     expect((await wait(alpha, 0)).status).toBe(200);
     await Promise.all([alpha, beta].map(({ client }, index) => client.cancel(jobs[index]?.job_id ?? '')));
     const statuses = (await Promise.all([...held, ...others])).map(({ status }) => status);

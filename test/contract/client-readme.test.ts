@@ -1,4 +1,4 @@
-/** The examples of the client's README run unchanged. */
+/** The examples in the client's README run unchanged. */
 import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ interface Module {
   readonly default: (...given: unknown[]) => Promise<Found>;
 }
 
-test('every example of the README runs, and does what its text says', async () => {
+test('every example in the README runs, and does what its text says', async () => {
   const { service, alpha } = rig();
   const said: unknown[][] = [];
   const console = { log: (...words: unknown[]) => said.push(words) };

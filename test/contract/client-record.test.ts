@@ -1,4 +1,4 @@
-/** Spec § Events 7 and 8: the client recomputes the record of a real job, and notices every change of the record. */
+/** Spec § Events 7 and 8: the client recomputes a real job's record, and notices every change to the record. */
 import { createHash } from 'node:crypto';
 import type { JobEvent, Receipt } from '@vouchbox/client';
 import { canonicalJson as evidenceJson, receiptText } from '@vouchbox/evidence';
@@ -25,7 +25,7 @@ beforeAll(async () => {
   record = { job_id, receipt, events: await Array.fromAsync(client.events(job_id)) };
 });
 
-/** Checks the record after this change. The digest of the receipt is computed again, as a forger would. */
+/** Checks the record after this change. As a forger would, it computes the receipt's digest again. */
 function changedBy(change: Change) {
   const { job_id, events, receipt } = structuredClone(record);
   change(events, receipt);
@@ -45,7 +45,7 @@ describe('the record of a job', () => {
     await expect(changedBy(() => {})).resolves.toBeDefined();
   });
 
-  test('passes every check of the client that reads it from the service', async () => {
+  test('passes every check when the client reads it from the service', async () => {
     expect((await rig().alpha.client.verify(record.job_id)).chain.count).toBe(record.events.length);
   });
 
@@ -75,7 +75,7 @@ describe('the record of a job', () => {
     await expect(changedBy(change)).rejects.toMatchObject({ check, seq });
   });
 
-  test('a record with a changed receipt fails the check of the receipt, as does the record of a running job', async () => {
+  test('a record with a changed receipt fails the receipt check, and so does the record of a running job', async () => {
     const receipt = { ...record.receipt, duration_ms: 1 };
     await expect(verifyRecord({ ...record, receipt }, tools)).rejects.toMatchObject({ check: 'receipt' });
     const { client } = rig().alpha;

@@ -43,14 +43,14 @@ interface Scenario {
 
 const file = join(import.meta.dirname, '../../clients/scenarios.json');
 const { scenarios } = JSON.parse(readFileSync(file, 'utf8')) as { scenarios: readonly Scenario[] };
-/** Each scenario has a tenant of its own. */
+/** Each scenario has its own tenants. */
 const tenants = scenarios.flatMap((_, index) => [`tenant-of-${index}`, `paging-tenant-of-${index}`]);
 const rig = useRig({
   'attestation-mode': 'on',
   'legacy-keys': ['alpha', ...tenants].map((tenant) => `${tenant}=key-of-${tenant}`).join(),
 });
 
-/** Calls whose method in this client has another name than the call has in the scenarios. */
+/** Calls whose method has a different name in this client than in the scenarios. */
 const NAMES: Readonly<Record<string, keyof ServiceClient>> = {
   wait: 'waitForResult',
   jobs: 'listAll',
@@ -58,7 +58,7 @@ const NAMES: Readonly<Record<string, keyof ServiceClient>> = {
 };
 const ABOUT_A_JOB = ['wait', 'follow', 'result', 'detail', 'cancel', 'attestation', 'result_artifact', 'verify'];
 
-/** The state of a scenario while it is played. */
+/** A scenario's state while it is played. */
 class Play {
   readonly #client: ServiceClient;
   readonly #workspace: Workspace | null;
@@ -90,7 +90,7 @@ class Play {
     if (step.heard !== undefined) expect(this.#heard).toEqual(step.heard);
   }
 
-  /** Makes the call, and repeats it while it is refused with the code in `until`. */
+  /** Makes the call, and repeats the call while the refusal has the code in `until`. */
   async #call(step: Call, signal: AbortSignal, onHeard: () => void): Promise<unknown> {
     const words = await this.#words(step, signal, onHeard);
     const target = this.#workspace !== null && step.call in this.#workspace ? this.#workspace : this.#client;
@@ -183,7 +183,7 @@ function expectLike(value: unknown, expected: unknown, where: string): void {
   }
 }
 
-/** A value as JSON can represent it, with bytes as text. */
+/** The value in a form that JSON can represent, with bytes as text. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString();
   return value instanceof Map ? (Object.fromEntries(value) as unknown) : value;
@@ -197,7 +197,7 @@ function camel(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Plays a scenario with a tenant. */
+/** Plays a scenario as this tenant. */
 async function expectPlayed({ client: given = {}, ...scenario }: Scenario, tenant: string): Promise<void> {
   await using proxy = await openFaultProxy(rig().service.url, scenario.faults ?? []);
   const client = createServiceClient({
@@ -224,7 +224,7 @@ test.each(refusing)('$name', ({ client = {} }) => {
 
 test.each(played)('$name', (scenario) => expectPlayed(scenario, `tenant-of-${scenarios.indexOf(scenario)}`));
 
-describe('without a WebSocket, by requests that the service holds:', () => {
+describe('without a WebSocket, with requests that the service holds:', () => {
   const follows = ({ call, heard, interrupt }: Call) => call === 'follow' || (heard ?? interrupt?.heard) !== undefined;
   const followed = played.filter((scenario) => !scenario.needs?.includes('stream') && scenario.do?.some(follows));
   beforeEach(() => {

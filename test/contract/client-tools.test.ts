@@ -1,4 +1,4 @@
-/** Real programs in real cells call tools, which the reference client answers with functions of the caller. */
+/** Real programs in real cells call tools. The reference client answers the calls with the caller's functions. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServiceClient, type RunOptions, type ServiceClient, ServiceFailure } from '@vouchbox/client';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -11,7 +11,7 @@ describe.each(['namespace', 'gvisor'] as const)('with cells of %s', (provider) =
   const client = (): ServiceClient => createServiceClient({ baseUrl: rig().service.url, apiKey: rig().alpha.key });
   const run = (code: string, options: RunOptions) => client().run(code, { limits: { wall_seconds: 60 }, ...options });
 
-  test('a program calls functions of the caller, in each language', async () => {
+  test('a program calls the caller’s functions, in each language', async () => {
     const tools = { search: async ({ query }: { query: string }) => [`about ${query}`] };
     const programs = [
       ['python', 'print(tools.search(query="é")[0])'],
@@ -58,7 +58,7 @@ describe('a tool', () => {
     ['a function', () => () => {}, "error: 'a tool cannot return a function'"],
     ['hostile text', () => '\u0000\u001b]0;x\u0007\u2028"\\\n', String.raw`'\x00\x1b]0;x\x07\u2028"\\\n'`],
     ['a prototype', () => JSON.parse('{"__proto__": {"polluted": 1}}'), "{'__proto__': {'polluted': 1}}"],
-  ])('that returns %s gives the program the value which JSON makes of it', async (_, execute, said) => {
+  ])('that returns %s gives the program the value as JSON represents it', async (_, execute, said) => {
     expect(await says(execute)).toBe(said);
   });
 
@@ -88,7 +88,7 @@ describe('a tool', () => {
     expect(await says(() => '\ud800')).toMatch(/^error: .the service refused its result: /);
   });
 
-  test('that takes too long raises a ToolError in the program, and its signal aborts', async () => {
+  test('that takes too long raises a ToolError in the program, and the tool’s signal aborts', async () => {
     let heard: unknown = null;
     const execute = (_: unknown, { signal }: { signal: AbortSignal }) =>
       new Promise(() => signal.addEventListener('abort', () => (heard = signal.reason)));
@@ -97,7 +97,7 @@ describe('a tool', () => {
     expect(heard).toMatchObject({ name: 'TimeoutError' });
   });
 
-  test('whose schema was made with a schema library gets the arguments as this library parsed them', async () => {
+  test('whose schema comes from a schema library gets the arguments as that library parsed them', async () => {
     const seen: unknown[] = [];
     const search = {
       description: 'Finds pages.',
@@ -175,7 +175,7 @@ for n in range(3):
     expect(violations.map(({ type }) => type)).toEqual(['wall_time']);
   });
 
-  test('runs only for calls without an answer, if the job was submitted earlier under the same key', async () => {
+  test('runs only for calls that have no answer yet, if the job was submitted earlier under the same key', async () => {
     const ran: unknown[] = [];
     const tools = { it: (given: unknown) => ran.push(given) };
     const submission = {
@@ -209,7 +209,7 @@ for n in range(3):
       ['tool_result', 6],
     ]);
     const requests = proxy.seen.filter(({ operation }) => operation.includes('tool-calls'));
-    // The answer to the second call went over the stream that was opened again.
+    // The answer to the second call went over the reopened stream.
     expect(requests.map(({ operation }) => operation)).toEqual([lost.on, lost.on, lost.on]);
   });
 
@@ -237,7 +237,7 @@ for n in range(3):
     }
   });
 
-  test('with a result that the stream would refuse raises a ToolError in the program', async () => {
+  test('whose result the stream would refuse raises a ToolError in the program', async () => {
     expect(await says(() => '\ud800')).toMatch(/^error: 'the service refused its result/);
     expect(await says(() => 'x'.repeat(2 ** 19))).toMatch(/^error: 'the service refused its result/);
     expect((await says(() => 'x'.repeat(2 ** 17))).length).toBe(2 ** 17 + 2);
@@ -257,7 +257,7 @@ for n in range(3):
   });
 });
 
-describe('the tool calls of a job that was submitted without waiting', () => {
+describe('the tool calls from a job that was submitted without waiting', () => {
   const rig = useRig({ provider: 'namespace', concurrency: '2' });
 
   test('are answered until the job ends; a later caller answers only those that have no answer', async () => {

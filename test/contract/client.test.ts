@@ -71,7 +71,7 @@ test('the client has a method for every operation of the contract, and only the 
 });
 
 describe('each method returns what the contract promises:', { tags: ['What-1', 'Ticket-2'] }, () => {
-  /** Operations that answer JSON, each as a method calls it. */
+  /** Operations that answer with JSON, each called through its method. */
   const asked: readonly [OperationId, (client: ServiceClient, job_id: string) => Promise<unknown>][] = [
     ['getHealth', (client) => client.health()],
     ['getReadiness', (client) => client.readiness()],
@@ -103,7 +103,7 @@ describe('each method returns what the contract promises:', { tags: ['What-1', '
     expect([...Errors(schema as TSchema, await ask(client, job_id))]).toEqual([]);
   });
 
-  test('methods that return bytes, or read several answers', async () => {
+  test('methods that return bytes or read several answers', async () => {
     const { client } = rig().alpha;
     const { job_id, events } = await rig().run({ language: 'bash', code: 'echo a' });
     expect(await Array.fromAsync(client.follow(job_id))).toEqual(events);
@@ -129,7 +129,7 @@ describe('each method returns what the contract promises:', { tags: ['What-1', '
   });
 });
 
-test('a link has the address of a page of the service, and its secret reads the result until it is revoked', async () => {
+test('a link leads to a page of the service, and the link’s secret reads the result until the link is revoked', async () => {
   const { client } = rig().alpha;
   const { job_id } = await rig().run({ language: 'bash', code: 'echo handed on' });
   const link = await client.createLink(job_id, { shows: ['code'] });
@@ -147,7 +147,7 @@ test('a link has the address of a page of the service, and its secret reads the 
   expect(await client.links(job_id)).toEqual({ items: [], may_make: true });
 });
 
-describe('a client whose key may submit jobs and not read them', { tags: ['Submit-8c'] }, () => {
+describe('a client whose key may submit jobs but not read them', { tags: ['Submit-8c'] }, () => {
   const keyWith = async (...scopes: Scope[]) => {
     await using operator = await openCredentials({ dataDir: rig().dataDir });
     return (await operator.create({ tenant: 'alpha', principal: null, scopes, expires_at: null })).key;
@@ -156,7 +156,7 @@ describe('a client whose key may submit jobs and not read them', { tags: ['Submi
     createServiceClient({ baseUrl: rig().service.url, apiKey: await keyWith(...scopes) });
   const refused = { code: 'insufficient_scope', status: 403, message: expect.stringContaining('"jobs:read"') };
 
-  test('submits jobs, and each of its reads fails with the name of the missing scope', async () => {
+  test('submits jobs, but each of its reads fails with the name of the missing scope', async () => {
     const client = await clientWith('jobs:submit');
     const { job_id } = await client.submit({ language: 'bash', code: 'true' });
     await expect(client.result(job_id)).rejects.toMatchObject(refused);
@@ -175,7 +175,7 @@ describe('a client whose key may submit jobs and not read them', { tags: ['Submi
 });
 
 /**
- * A TCP proxy. A test can point it to another service, and limit how many bytes of an answer it passes.
+ * A TCP proxy. A test can point the proxy to another service, and limit how many bytes of an answer pass.
  */
 async function openWay(port: number) {
   const way = { port, bytesLeft: Number.POSITIVE_INFINITY };

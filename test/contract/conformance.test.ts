@@ -1,4 +1,4 @@
-/** Every operation of the contract: whom it refuses and how. A foreign job and an unknown job get the same answer. */
+/** Every operation in the contract: whom it refuses, and how. Foreign jobs and unknown jobs get the same answer. */
 import { OPERATION_IDS, type Operation, operationOf, PAGE_IDS, SCOPES, type Scope } from '@vouchbox/protocol';
 import { openCredentials } from '@vouchbox/server';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -16,7 +16,7 @@ const rig = useRig({
 const only = {} as Record<Scope, string>;
 const without = {} as Record<Scope, string>;
 let contract: Contract;
-/** Jobs that ended, of alpha and of beta. */
+/** Ended jobs: one of alpha's and one of beta's. */
 let mine: string;
 let foreign: string;
 beforeAll(async () => {
@@ -73,7 +73,7 @@ const guarded = operations.filter(([, { access }]) => access !== 'public');
 const scoped = guarded.filter(([, { access }]) => access.includes(':'));
 const ofJobs = operations.filter(([, { path }]) => path.includes('{id}'));
 
-test('the OpenAPI document that the service serves has every operation and every page, and no other', {
+test('the OpenAPI document from the service has every operation and every page, and nothing else', {
   tags: ['Endpoints-1'],
 }, () => {
   const served = contract.operations.map(({ id }) => id);
@@ -81,7 +81,7 @@ test('the OpenAPI document that the service serves has every operation and every
 });
 
 test.each(['getAttestation', 'getResultArtifact'] as const)(
-  '%s of a signed job answers with a body as the contract lists it',
+  '%s for a signed job answers with a body that the contract lists',
   {
     tags: ['Versioning-1'],
   },
@@ -119,7 +119,7 @@ describe('with a bad credential', () => {
   );
 });
 
-describe('with a key that has every scope except the one an operation needs', {
+describe('with a key that has every scope but the one that the operation needs', {
   tags: ['Routes-7', 'Authentication-3a', 'AUTH-06'],
 }, () => {
   test.each(scoped)(
@@ -140,11 +140,11 @@ describe('with a key that has every scope except the one an operation needs', {
   });
 });
 
-/** Each parameter that needs a scope in addition to that of its operation: the operation, the name and the scope. */
+/** The parameters that need a scope beyond their operation's scope: each operation, parameter name and scope. */
 const scopedParameters = scoped.flatMap(([id, operation]) =>
   Object.entries(operation.queryAccess ?? {}).map(([name, scope]) => [id, name, scope, operation] as const),
 );
-/** For each parameter: a value that needs the scope, and a value that does not, unless every value needs the scope. */
+/** For each parameter: a value that needs the scope, and a value that does not, if there is one. */
 const OF_PARAMETER: Readonly<Record<string, readonly [string, string?]>> = {
   wait_seconds: ['1', '0'],
   include: ['stream_ticket'],
@@ -194,7 +194,7 @@ describe('with a key that has only one scope', { tags: ['Authentication-3a'] }, 
 describe("another tenant's job gets the same answer as an unknown job:", {
   tags: ['What-5', 'GetJob-2', 'Authentication-4a', 'Authentication-4b', 'AUTH-07'],
 }, () => {
-  /** Everything observable in an answer, except values that differ from answer to answer. */
+  /** Everything that can be observed in an answer, except values that differ every time. */
   function shapeOf({ status, headers, text }: Answer): unknown {
     const changing = ['date', 'x-request-id', 'ratelimit-remaining', 'ratelimit-reset'];
     return {
@@ -227,7 +227,7 @@ describe("another tenant's job gets the same answer as an unknown job:", {
     expect(codes).toEqual(Array.from({ length: 3 }, () => [404, 'job_not_found']));
   });
 
-  test('using a ticket of one’s own job', async () => {
+  test('using a ticket for one’s own job', async () => {
     const { json } = await rig().request(`/v1/jobs/${mine}/stream-ticket`, { method: 'POST' });
     const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n';
     const head = `Host: x\r\n${upgrade}Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n`;

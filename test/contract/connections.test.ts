@@ -1,6 +1,6 @@
 /**
- * Spec § Limits 13, 16: the service holds connections up to its limit. New connections then take the places of idle
- * connections, and callers with a credential are served. Rows E-13 and E-26.
+ * Spec § Limits 13, 16: the service holds connections up to its limit. After that, a new connection takes an idle one's
+ * place, and callers with a credential are served. Rows E-13 and E-26.
  */
 import { connectionsMax } from '@vouchbox/protocol';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -12,12 +12,12 @@ const TOKEN = 'token-of-metrics';
 const HOST = 'Host: svc.example\r\n';
 /** Places that only connections with a live credential can have. */
 const reservedPlaces = 64;
-/** The timeout of polls, which may take long if the host does other work. */
+/** The timeout for polls. They may take long if the host does other work. */
 const soon = { timeout: 20_000 };
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
 
 describe('E-13 three hundred connections that never finish a request', { tags: ['E-13'] }, () => {
-  // All connections have one address, as behind a proxy: only the bound of all connections applies.
+  // All connections come from one address, as behind a proxy, so only the bound on all connections applies.
   const rig = useRig({
     provider: 'subprocess',
     concurrency: '1',
@@ -64,10 +64,10 @@ describe('E-13 three hundred connections that never finish a request', { tags: [
   );
 });
 
-describe('connections of one address whose request heads are incomplete', () => {
+describe('connections from one address whose request heads are incomplete', () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1' });
 
-  test('are kept open up to the limit of an address, to which a connection with a credential does not count', async () => {
+  test('are kept open up to the limit for one address, and connections with a credential do not count', async () => {
     using stack = new DisposableStack();
     const open = async () => stack.use(await RawSocket.open(rig().port));
     const heads: RawSocket[] = [];
@@ -85,7 +85,7 @@ describe('connections of one address whose request heads are incomplete', () => 
 describe('callers', () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1' });
 
-  test('three hundred connections with a credential fill the places for connections except a reserve', {
+  test('three hundred connections with a credential fill every place but the reserve', {
     tags: ['Limits-16'],
   }, async () => {
     using stack = new DisposableStack();
@@ -105,7 +105,7 @@ describe('callers', () => {
 describe('a tenant that holds every place and uses each of its connections', () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1' });
 
-  test("loses connections when another tenant's callers connect", { tags: ['Limits-16', 'CROWD-04'] }, async () => {
+  test("loses some of them when another tenant's callers connect", { tags: ['Limits-16', 'CROWD-04'] }, async () => {
     using stack = new DisposableStack();
     const ask = (key: string) => `GET /v1/whoami HTTP/1.1\r\n${HOST}Authorization: Bearer ${key}\r\n\r\n`;
     const { alpha, beta } = rig();
@@ -125,10 +125,10 @@ describe('a tenant that holds every place and uses each of its connections', () 
   });
 });
 
-describe('E-26 two hundred waits of one tenant for the longest time', { tags: ['E-26'] }, () => {
+describe('E-26 two hundred waits by one tenant, each for the longest time', { tags: ['E-26'] }, () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1' });
 
-  test('stay open up to the tenant’s limit and are answered when they end; waits beyond the limit are refused at once', async () => {
+  test('stay open up to the tenant’s limit and are answered when they end; more waits are refused at once', async () => {
     const { alpha, beta } = rig();
     const { job_id } = await alpha.client.submit(sleeper);
     const other = await beta.client.submit(sleeper);
@@ -141,7 +141,7 @@ describe('E-26 two hundred waits of one tenant for the longest time', { tags: ['
     // By default, one tenant may have 24 waits.
     await expect.poll(() => statuses.length, soon).toBe(200 - 24);
     expect(new Set(statuses)).toEqual(new Set([429]));
-    // Other tenants are not delayed, and the tenant itself can still cancel.
+    // Other tenants are served without delay, and this tenant can still cancel.
     expect((await rig().request('/healthz', { key: null })).status).toBe(200);
     const short = await rig().request(`/v1/jobs/${other.job_id}/result?wait_seconds=0.01`, { key: beta.key });
     expect([short.status, short.json.exit_code]).toEqual([200, null]);

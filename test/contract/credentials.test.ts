@@ -1,6 +1,6 @@
 /**
  * Spec § Authentication: only the Authorization header decides who is accepted. The tests try credentials as bytes on a
- * socket, tokens that point elsewhere, invalid tenant names and pages of other origins, and a model of who owns what.
+ * socket, tokens that point elsewhere, invalid tenant names, pages from other origins, and a model of who owns what.
  */
 import { execFileSync } from 'node:child_process';
 import { constants, mkdtempSync, openSync, rmSync } from 'node:fs';
@@ -64,7 +64,7 @@ describe('AUTH-01 the credential of a request', { tags: ['Authentication-1', 'AU
     ['a part of a valid token', 'Authorization: Bearer key-of-alph\r\n', DISBELIEVED],
     ['a valid token with one more character', 'Authorization: Bearer key-of-alphaa\r\n', DISBELIEVED],
     ['a valid token in upper case', 'Authorization: Bearer KEY-OF-ALPHA\r\n', DISBELIEVED],
-  ])('is refused, and called invalid if a token was sent: %s', async (_name, line, refusal) => {
+  ])('is refused, and is called invalid if a token was sent: %s', async (_name, line, refusal) => {
     expect(await asked(line)).toEqual(refusal);
   });
 
@@ -76,14 +76,14 @@ describe('AUTH-01 the credential of a request', { tags: ['Authentication-1', 'AU
     },
   );
 
-  test('a credential of 16 KiB is refused because the head of its request is too large', async () => {
+  test('a credential of 16 KiB is refused because it makes the request head too large', async () => {
     const [answer] = await rig().raw(
       `GET /v1/whoami HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${'a'.repeat(16_384)}\r\n\r\n`,
     );
     expect(answer?.status).toBe(431);
   });
 
-  test('a credential that is sent twice is refused, even if both are the same', async () => {
+  test('two credentials are refused, even if both are the same', async () => {
     for (const second of ['key-of-alpha', 'key-of-beta']) {
       const answer = await asked(`Authorization: Bearer key-of-alpha\r\nAuthorization: Bearer ${second}\r\n`);
       expect([answer.status, answer.code]).toEqual([400, 'invalid_request']);
@@ -93,7 +93,7 @@ describe('AUTH-01 the credential of a request', { tags: ['Authentication-1', 'AU
 
 describe('AUTH-02 a credential outside its header', { tags: ['AUTH-02'] }, () => {
   test.each(['access_token', 'api_key', 'key', 'token', 'ticket', 'authorization'])(
-    'is ignored in the query as %s',
+    'is ignored in the query parameter %s',
     async (name) => {
       for (const path of ['/v1/whoami', '/v1/jobs', '/v1/jobs/job_1/result']) {
         const { status, headers } = await rig().request(`${path}?${name}=key-of-alpha`, { key: null });
@@ -158,7 +158,7 @@ describe('AUTH-04 an access token whose header says where its key is', { tags: [
     for (const header of headers) {
       const key = await issuer.token({ scope: 'jobs:read', header });
       const { status } = await rig().request('/v1/whoami', { key });
-      // A token with another key id is refused: no key has it. Whatever else the header says has no effect.
+      // A token with an unknown key id is refused. Nothing else in the header has any effect.
       expect([header, status]).toEqual([header, 'kid' in header ? 401 : 200]);
     }
     expect(connections).toBe(0);
@@ -167,7 +167,7 @@ describe('AUTH-04 an access token whose header says where its key is', { tags: [
   });
 });
 
-describe("AUTH-07 the service sends its store the same queries for another tenant's job as for an unknown job:", {
+describe("AUTH-07 for another tenant's job and for an unknown job, the service sends its store the same queries:", {
   tags: ['AUTH-07'],
 }, () => {
   const asks = vi.spyOn(Channel.prototype, 'call');
@@ -180,11 +180,11 @@ describe("AUTH-07 the service sends its store the same queries for another tenan
     foreign = (await rig().run({ language: 'bash', code: 'true' })).job_id;
   });
 
-  /** The store's queries for a request of beta about a job, and their answers. `query-plans.test.ts` compares the queries. */
+  /** The queries to the store, and their answers, when beta asks about a job. `query-plans.test.ts` compares the queries. */
   async function workFor(job_id: string, { method, path }: ReturnType<typeof operationOf>) {
     asks.mockClear();
     const to = path.replace('{id}', job_id).replace('{seq}', '1').replace('{link}', 'A'.repeat(16));
-    // The body is read before the job is looked for.
+    // The service reads the body before it looks for the job.
     const body = path.includes('{seq}')
       ? { error: 'none' }
       : path.endsWith('/links') && method === 'POST'
@@ -247,7 +247,7 @@ describe('AUTH-08 a cursor', { tags: ['AUTH-08'] }, () => {
     const next = json.items.map(({ job_id }: { job_id: string }) => job_id) as string[];
     expect(next.slice(0, 2)).toEqual(mine.toReversed().slice(1));
     expect(next).not.toContain(foreign);
-    // The cursor of a replay is a number, which is valid only for the job in the address.
+    // A replay's cursor is a number. It is valid only for the job in the address.
     const replay = await rig().request(`/v1/jobs/${foreign}/replay?after=1`);
     expect([replay.status, replay.json.error.code]).toEqual([404, 'job_not_found']);
   });
@@ -291,7 +291,7 @@ describe('AUTH-09 a tenant', { tags: ['AUTH-09'] }, () => {
   });
 });
 
-test('AUTH-14 public surfaces name no tenant, nothing of the host and no dependency', {
+test('AUTH-14 public surfaces name no tenant, no dependency and nothing about the host', {
   tags: ['Endpoints-6', 'AUTH-14'],
 }, async () => {
   const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'true' });
@@ -371,7 +371,7 @@ describe('AUTH-17 headers of proxies and clients beside the credential', { tags:
     const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'true' });
     expect((await rig().request(`/v1/jobs/${job_id}`, { headers: claims })).json.cancellation_requested).toBe(false);
     const made = await rig().post({ language: 'bash', code: 'true' }, { headers: claims });
-    // Addresses are relative, so they contain no host that a request named.
+    // Addresses are relative, so they cannot contain a host from a request.
     expect(made.headers.get('location')).toBe(`/v1/jobs/${made.json.job_id}`);
     expect(made.text).not.toContain('elsewhere');
   });
@@ -387,7 +387,7 @@ describe('AUTH-17 headers of proxies and clients beside the credential', { tags:
   );
 });
 
-describe('AUTH-18 a page of another origin', { tags: ['AUTH-18'] }, () => {
+describe('AUTH-18 a page from another origin', { tags: ['AUTH-18'] }, () => {
   const origin = 'https://evil.example';
 
   test('gets an answer without a CORS header from every operation, to a preflight and to a request', {
@@ -410,7 +410,7 @@ describe('AUTH-18 a page of another origin', { tags: ['AUTH-18'] }, () => {
     }
   });
 
-  test('cannot open a stream, and a page of the same origin can', { tags: ['Authentication-7a'] }, async () => {
+  test('cannot open a stream, while a page from the same origin can', { tags: ['Authentication-7a'] }, async () => {
     const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'true' });
     await rig().ended(job_id);
     const handshake = async (line: string) => {
@@ -441,13 +441,13 @@ describe('AUTH-18 a page of another origin', { tags: ['AUTH-18'] }, () => {
 describe('AUTH-19 the request budget', { tags: ['AUTH-19'] }, () => {
   const limited = useRig({ ...issuer.settings, provider: 'subprocess', 'rate-per-second': '0.01', 'rate-burst': '50' });
 
-  test('is shared by all principals and connections of a tenant, and is separate for each tenant', async () => {
+  test('is shared by all of a tenant’s principals and connections, and is separate for each tenant', async () => {
     await using operator = await openCredentials({ dataDir: limited().dataDir });
     const mine = ['key-of-alpha'];
     for (const principal of ['ann', 'bob']) {
       mine.push((await operator.create({ ...PLAIN, principal })).key, await issuer.token({ subject: principal }));
     }
-    // Fewer connections at once than one address may have.
+    // Uses fewer connections at a time than one address may have.
     const statusesOf = async (keysOf: readonly string[], count: number) => {
       const statuses: number[] = [];
       for (let first = 0; first < count; first += 25) {
@@ -483,7 +483,7 @@ describe('AUTH-20 a job', { tags: ['AUTH-20'] }, () => {
     { minLength: 10, maxLength: 25 },
   );
 
-  test('stays with its tenant, whichever principals act, in any order', {
+  test('stays with its tenant, whichever principals act and in whatever order', {
     tags: ['What-5'],
   }, async () => {
     const owners = new Map<string, string>();

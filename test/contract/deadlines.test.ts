@@ -1,5 +1,5 @@
 /**
- * Spec § Limits 8, 17: a deadline is for the whole head and the whole body, and single bytes do not extend it.
+ * Spec § Limits 8, 17: a deadline covers the whole head or the whole body. Single bytes do not extend the deadline.
  * `CONTRACT_LOAD=full` uses the real deadlines. Rows E-13 and E-14.
  */
 
@@ -16,12 +16,12 @@ import { loadSize, loadTimeout } from './load-size.ts';
 
 const headMilliseconds = loadSize({ small: 400, full: TRANSPORT_BOUNDS.headMilliseconds });
 const bodyMilliseconds = loadSize({ small: 1500, full: TRANSPORT_BOUNDS.bodyMilliseconds });
-/** The time between two bytes. Several such times fit into each deadline. */
+/** The time between two bytes, several times shorter than each deadline. */
 const dripMilliseconds = loadSize({ small: 100, full: 5000 });
-/** How much too early a deadline may seem to end: timers are inexact, and a client sees the beginning late. */
+/** How much too early a deadline may seem to end, because timers are inexact and a client sees the beginning late. */
 const earlyMilliseconds = 100;
 
-/** Each server has only one short deadline, so that a slow machine does not exceed the other deadline by accident. */
+/** Each server has only one short deadline. The other is long enough that even a slow machine does not exceed it. */
 let heads: TestServer;
 let bodies: TestServer;
 beforeAll(async () => {
@@ -79,7 +79,7 @@ test.each([
       isOver = true;
     });
     await expect.poll(() => isOver || bodies.permits.held('body') === 1, loadTimeout).toBe(true);
-    // While the body arrives, this tenant has no further permit. Another tenant has a permit of its own.
+    // While the body arrives, this tenant has no permit left. Another tenant has its own permit.
     const ask = async (key: string) => {
       using raw = await RawSocket.open(bodies.port);
       return await raw.send(`${head(key)}Content-Length: 2\r\n\r\n{}`).answer();

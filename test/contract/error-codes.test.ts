@@ -1,5 +1,5 @@
 /**
- * Spec § Errors: every code of the table occurs over HTTP, with the status and `retryable` of the table, and with
+ * Spec § Errors: every code in the table occurs over HTTP, with the table's status and `retryable`, and with
  * `Retry-After` if waiting helps. This file does not compile if it leaves out a code.
  */
 import { rmSync } from 'node:fs';
@@ -15,9 +15,9 @@ import { Rig, useRig } from '../rig/rig.ts';
 const bash = { language: 'bash', code: 'true' } as const;
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
 
-/** A service that signs, and has room. */
+/** A service that signs and has room for more jobs. */
 const rig = useRig({ provider: 'subprocess', 'attestation-mode': 'on', 'drain-seconds': '0' });
-/** A service that does not sign, and has room for one running job, one queued job and one wait of a tenant. */
+/** A service that does not sign. It has room for one running job, one queued job, and one wait for each tenant. */
 const tight = useRig({
   provider: 'subprocess',
   concurrency: '1',
@@ -55,7 +55,7 @@ const head = (line: string, more = '', key = 'key-of-alpha') =>
   `${line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n${more}\r\n`;
 const JSON_TYPE = 'Content-Type: application/json\r\n';
 
-/** A job whose program has called tools, as events 3 and 4, and waits for both answers. */
+/** A job whose program has made two tool calls, events 3 and 4, and waits for both answers. */
 async function calling(): Promise<string> {
   const calls = [`{"call":1,"tool":"typed"}`, `{"call":2,"tool":"none"}`]
     .map((line) => `echo '${line}' >&31;`)
@@ -70,7 +70,7 @@ async function calling(): Promise<string> {
   return job_id;
 }
 
-/** Answers a call of such a job, and cancels it. */
+/** Answers a call from such a job, and then cancels the job. */
 async function whileCalling(answer: (calls: string) => Promise<Answered>): Promise<Refusal> {
   const job_id = await calling();
   const refusal = told(await answer(`/v1/jobs/${job_id}/tool-calls`));
@@ -88,7 +88,7 @@ beforeAll(async () => {
   for await (const { kind } of client.follow(running)) if (kind === 'stdout') break;
 });
 
-/** Takes the only slot and all places of the queue, and frees them afterwards. */
+/** Takes the only slot and every place in the queue, and frees them afterwards. */
 async function whileQueueIsFull(ask: (keyOfGamma: string) => Promise<Answered>): Promise<Refusal> {
   const { alpha, beta } = tight();
   const { job_id } = await alpha.client.submit(sleeper);
@@ -104,7 +104,7 @@ async function whileQueueIsFull(ask: (keyOfGamma: string) => Promise<Answered>):
   return refusal;
 }
 
-/** Begins an allowed wait of `alpha`, and then one wait too many, of `asker`. Returns the refusal of that wait. */
+/** Begins an allowed wait by `alpha`, then one wait too many by `asker`. Returns the refusal of the second wait. */
 async function whileAWaitIsHeld(asker: 'alpha' | 'beta'): Promise<Refusal> {
   const { alpha } = tight();
   const ids = { alpha: '', beta: '' };
@@ -141,7 +141,7 @@ async function withoutSigningKey(): Promise<Refusal> {
   return refusal;
 }
 
-/** A token that cannot be checked, since the keys of its issuer are missing. */
+/** A refusal of a token that cannot be checked because its issuer's keys are missing. */
 async function withoutIssuerKeys(): Promise<Refusal> {
   const settings = { 'jwt-issuer': 'https://issuer.example', 'jwt-audience': 'svc', 'jwt-jwks': '/nowhere/keys.json' };
   const own = await Rig.start({ provider: 'subprocess', ...settings });
@@ -219,7 +219,7 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
     await using server = await openServer();
     return await raw(server.port, head(`GET /v1/jobs/${JOB}/canary`, '', KEY_OF_ACME));
   },
-  // A signing key that is in no directory causes this refusal; `attestation.test.ts` of `job/view` has such a key.
+  // A signing key that is in no directory causes this refusal; `attestation.test.ts` in `job/view` has such a key.
   async signing_key_unknown() {
     const gone = new ServiceError('signing_key_unknown', 'No key.');
     await using server = await openServer({ jobs: { attestation: () => Promise.reject(gone) } });
@@ -227,7 +227,7 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   },
   attestation_disabled: async () => told(await tight().request('/v1/attestation/public-key')),
   method_not_allowed: async () => told(await rig().request('/v1/jobs', { method: 'PUT' })),
-  // The real deadline is long, so this is the same service with a shorter deadline.
+  // The real deadline is long, so this service has a shorter one.
   async body_timeout() {
     await using server = await openServer({ bounds: { bodyMilliseconds: 50 } });
     return await raw(server.port, head('POST /v1/jobs', `${JSON_TYPE}Content-Length: 9\r\n`, KEY_OF_ACME), '{');
@@ -258,7 +258,7 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   },
   tenant_capacity_exhausted: () => whileAWaitIsHeld('alpha'),
   head_too_large: () => raw(rig().port, head('GET /healthz', `X: ${'x'.repeat(20_000)}\r\n`)),
-  // No known request provokes this error, so a layer below HTTP is made to fail here.
+  // No known request provokes this error, so the test makes a layer below HTTP fail.
   async internal() {
     await using server = await openServer({ jobs: { list: () => Promise.reject(new Error('a bug')) } });
     return await raw(server.port, head('GET /v1/jobs', '', KEY_OF_ACME));
@@ -284,7 +284,7 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
 };
 
 test.each(ERROR_CODES)(
-  'a refusal with %s has the status of the table, and Retry-After if waiting helps',
+  'a refusal with %s has the table’s status, and Retry-After if waiting helps',
   { tags: ['Submit-6c', 'Evidence-7', 'Evidence-8', 'Authentication-2e', 'Errors-4', 'Errors-12'] },
   async (code) => {
     const { status, retryAfter, text } = await provoke[code]();

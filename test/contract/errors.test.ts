@@ -1,4 +1,4 @@
-/** Spec § Errors, § Authentication: every refusal has the one envelope with a request id, whichever layer refuses. */
+/** Spec § Errors, § Authentication: every refusal has the same envelope with a request id, whichever layer refuses. */
 import { ERRORS } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import type { RawAnswer } from '../rig/raw-http.ts';
@@ -58,7 +58,7 @@ describe('an unsuccessful request', { tags: ['Errors-1', 'Errors-2'] }, () => {
     expect(new Set(ids).size).toBe(5);
   });
 
-  test('a refusal repeats text of the request without control characters, in at most 200 characters', async () => {
+  test('a refusal repeats text from the request without control characters, in at most 200 characters', async () => {
     const answer = await rig().post({ language: `\x1b[31m${'x'.repeat(5000)}\u202e`, code: 'true' });
     expectEnvelope(answer, 400, 'unsupported_language');
   });
@@ -179,7 +179,7 @@ describe('a refusal by the HTTP parser or the listener', { tags: ['Errors-3'] },
   test('requests in a row on one connection are answered in order', async () => {
     const get = (path: string, last = '') => head(`GET ${path} HTTP/1.1\r\n${authorized()}${last}`);
     const requests = get('/healthz') + get('/v1/whoami') + get('/v1/nothing', '\r\nConnection: close');
-    // A client that ends its sending side counts as gone and would miss later answers, so this client leaves it open.
+    // The service treats a client that ends its sending side as gone, and so this client leaves that side open.
     const answers = await rig().raw(requests, 'open');
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 404]);
   });

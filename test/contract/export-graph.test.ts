@@ -1,4 +1,4 @@
-/** `vouchbox export --with-inputs` exports graphs of jobs of a real service, and `service-verify graph` checks them. */
+/** `vouchbox export --with-inputs` exports graphs of jobs from a real service, and `service-verify graph` checks them. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,10 +11,10 @@ import { Rig } from '../rig/rig.ts';
 const settings = { 'attestation-mode': 'on', provider: 'subprocess' };
 let rig: Rig;
 let scratch: string;
-/** Four jobs: `last` was given outputs of `left` and `right`, and each of these an output of `seed`. */
+/** Four jobs: `last` was given outputs from `left` and `right`, and each of those an output from `seed`. */
 let jobs: { readonly seed: string; readonly left: string; readonly right: string; readonly last: string };
 
-/** Runs a program that is given an output of each job, by the names of the jobs. */
+/** Runs a program that gets an output from each given job, under that job's name. */
 async function run(code: string, given: Readonly<Record<string, string>> = {}): Promise<string> {
   const files = Object.entries(given).map(([name, job_id]) => ({
     path: `input/${name}`,
@@ -49,7 +49,7 @@ async function verified(directory: string, pems: readonly string[] = ['pinned.pe
 
 const tags = ['Inputs-7'];
 
-test('vouchbox export --with-inputs writes every job that the exported job needs, each once, and lists what this discloses', {
+test('vouchbox export --with-inputs writes every job that the exported job needs once, and lists what this discloses', {
   tags,
 }, async () => {
   const { code, stderr } = await exported(...access(), '--output', 'whole');
@@ -72,7 +72,7 @@ test('vouchbox export --with-inputs writes every job that the exported job needs
   expect((await serviceVerify(directory)).exitCode).toBe(0);
 });
 
-test('an export of a graph with --evidence-only has no programs and files, and its edges are still verified', {
+test('a graph exported with --evidence-only has no programs and no files, but its edges are still verified', {
   tags,
 }, async () => {
   const { code, stdout, stderr } = await exported(...access(), '--output', 'bare', '--evidence-only', '--json');
@@ -86,7 +86,7 @@ test('an export of a graph with --evidence-only has no programs and files, and i
   expect((await verified('bare')).exitCode).toBe(0);
 });
 
-test('service-verify names the job of a changed byte, and reports a job whose directory was removed as missing', {
+test('service-verify names the job that has a changed byte, and reports a job as missing if its directory was removed', {
   tags,
 }, async () => {
   await exported(...access(), '--output', 'changed');
@@ -98,7 +98,7 @@ test('service-verify names the job of a changed byte, and reports a job whose di
   expect([missing.exitCode, missing.stdout]).toEqual([5, expect.stringContaining(`${jobs.seed}  MISSING`)]);
 });
 
-test("an export of a graph from a stopped service's data names a deleted job as missing, and finds each job's key", {
+test("an export of a graph from a stopped service's data names a deleted job as missing, and each job's key is found", {
   tags,
 }, async () => {
   const { stderr } = await exported('--data-dir', rig.dataDir, '--tenant', 'alpha', '--output', 'early');

@@ -20,7 +20,7 @@ import { vouchbox } from '../rig/command.ts';
 import { Rig } from '../rig/rig.ts';
 
 const MEBIBYTE = 1024 * 1024;
-/** Prints the digest of its input, which shows that the job read all of it. */
+/** Prints its input's digest, to show that the job has read the whole input. */
 const digester =
   'import hashlib, os\nfor n in sorted(os.listdir("input")): print(hashlib.sha256(open("input/"+n,"rb").read()).hexdigest())';
 
@@ -49,7 +49,7 @@ const verified = (directory: string) =>
     'alpha',
   ]);
 
-/** A file whose first 64 KiB are random bytes, and whose other bytes are zeros. */
+/** A file with 64 KiB of random bytes, followed by zeros. */
 function fileOf(name: string, bytes: number): string {
   const file = join(scratch, name);
   writeFileSync(file, crypto.getRandomValues(new Uint8Array(65_536)));
@@ -63,7 +63,7 @@ async function digestOf(file: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Runs the digester on these files with the command, and returns the job. */
+/** Runs the digester on these files from the command line, and returns the job. */
 async function ran(...files: readonly string[]): Promise<string> {
   const words = files.flatMap((file) => ['--file', file]);
   const ended = await vouchbox(['run', join(scratch, 'digester.py'), ...words, '--json', ...access()]);
@@ -86,7 +86,7 @@ describe('a job with uploaded files', { tags: ['Limits-4a'] }, () => {
     expect(await verified(name)).toMatchObject({ exitCode: 0, stderr: '' });
   });
 
-  test('is verified by a program that uses the verifier as a library on blobs of the export', async () => {
+  test('is verified by a program that uses the verifier as a library, with the export’s blobs', async () => {
     const directory = join(scratch, '64 MiB in two files, as much as a job may have');
     const blobs = new Map<string, Blob>();
     for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {

@@ -1,4 +1,4 @@
-/** A grading compiles a program once, under the limits of its build, and never blames the program for the compiler. */
+/** A grading compiles a program once, under the build's limits, and never blames the program for its compiler. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ const SUM = '#include <bits/stdc++.h>\nint main() { long a, b; std::cin >> a >> 
 const TESTS = [{ name: 'one', stdin: '1 2', expected: '3' }];
 const roomy = { cpu_seconds: 60, wall_seconds: 60 };
 
-/** Limits that are too low for a compiler, and high enough for the program. */
+/** Limits that are too low for a compiler but high enough for the program. */
 const LIMITS: readonly [what: string, limits: Record<string, number>][] = [
   ['the CPU time', { cpu_seconds: 0.3 }],
   ['the memory', { mem_mb: 64 }],
@@ -24,7 +24,7 @@ const LIMITS: readonly [what: string, limits: Record<string, number>][] = [
   ['the size of a file', { max_file_mb: 1 }],
 ];
 
-/** A program whose product is larger than a file of a build can be. */
+/** A program whose product is larger than a build's files can be. */
 const HUGE = 'char data[70 << 20] = {1};\nint main() { return 0; }';
 
 /** Programs and their verdicts. */
@@ -71,7 +71,7 @@ describe.each(hasEveryPack ? ['namespace', 'gvisor'] : ['namespace'])('in the cl
     expect([graded.verdict.tests[0]?.verdict, graded.notRun.size]).toEqual([verdict, 0]);
   });
 
-  test("the compiler's messages do not shorten the judged output", async () => {
+  test("the compiler's messages take no space from the judged output", async () => {
     const warnings = Array.from({ length: 6000 }, (_, line) => `#warning w${line}\n`).join('');
     const code = `${warnings}#include <stdio.h>\nint main(void) { int a, b; scanf("%d %d", &a, &b); printf("%d", a + b); }`;
     const { verdict } = await grade(code, {}, 'c');
@@ -118,7 +118,7 @@ describe('with its evidence', () => {
     expect(stderr).toMatch(/the compiler: .*error: .*missing.* was not declared/);
   });
 
-  test('service-verify refuses a verdict that calls a limit of the compiler a limit of the program', async () => {
+  test('service-verify refuses a verdict that calls a compiler limit a program limit', async () => {
     const { client } = rig().alpha;
     const ran = await client.run(SUM, { language: 'cpp', stdin: '1 2', limits: { cpu_seconds: 0.3 } });
     expect(ran.terminal_reason).toBe('cpu_limit');

@@ -1,4 +1,4 @@
-/** The evidence that `vouchbox grade --output` writes, at a service that is lost, refuses or keeps an answer back. */
+/** The evidence that `vouchbox grade --output` writes if the service is lost, refuses, or holds back an answer. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ describe('the evidence of a verdict', () => {
     expect([code, stderr]).toEqual([0, expect.stringContaining('borne has the verdict and its evidence')]);
   });
 
-  test('lacks only the evidence that the service does not give, and the command exits with 1', async () => {
+  test('lacks only the files that the service does not give, and the command exits with 1', async () => {
     const on = 'GET /v1/jobs/{id}/result-artifact';
     await using proxy = await openFaultProxy(rig().service.url, [
       { on, answer: { status: 404, code: 'job_not_found' } },
@@ -48,7 +48,7 @@ describe('the evidence of a verdict', () => {
     expect(readdirSync(join(scratch, 'partly'))).toEqual(['jobs', 'verdict.json']);
   });
 
-  test('can be added with the commands that the error output advises, if the service gave none of it', async () => {
+  test('can be added with the commands that the error output suggests, if the service gave none', async () => {
     const on = 'GET /v1/jobs/{id}/result-artifact';
     const faults = [{ on, count: 2, answer: { status: 404, code: 'job_not_found' } }];
     await using proxy = await openFaultProxy(rig().service.url, faults);
@@ -84,7 +84,7 @@ describe('the evidence of a verdict', () => {
     expect(stderr).toContain('small/out could not be written: ENOSPC');
   });
 
-  test('is unchanged if the command is interrupted while it reads the evidence of a new verdict', async () => {
+  test('stays unchanged if the command is interrupted while it reads a new verdict’s evidence', async () => {
     const words = ['grade', 'sum.py', '--tests', 'tests', '--output', 'kept'];
     expect((await vouchbox(words, { cwd: scratch, env: env() })).code).toBe(0);
     const before = readdirSync(scratch);
@@ -106,7 +106,7 @@ describe('the evidence of a verdict', () => {
     ]);
   });
 
-  test('is absent, and no grading is made, if the command is interrupted before the service has named its key', async () => {
+  test('is absent and no grading is made if the command is interrupted before the service has named its key', async () => {
     const on = 'GET /v1/attestation/public-key';
     await using proxy = await openFaultProxy(rig().service.url, [{ on, count: 9, fault: 'hold_answer' }]);
     const words = ['grade', 'sum.py', '--tests', 'tests', '--output', 'unnamed'];

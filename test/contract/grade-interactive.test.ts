@@ -1,4 +1,4 @@
-/** `vouchbox grade` of interactive problems: a package whose validator gives points, and a plain folder. */
+/** `vouchbox grade` with interactive problems: a package whose validator gives points, and a plain folder. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -67,7 +67,7 @@ const graded = (...words: string[]) =>
     env: { SERVICE_URL: rig().service.url, SERVICE_KEY: rig().alpha.key },
   });
 
-test("vouchbox grade gives a program the points of an interactive problem's validator, and the verdict verifies", async () => {
+test("vouchbox grade gives a program the points from an interactive problem's validator, and the verdict verifies", async () => {
   const { code, stdout, stderr } = await graded('halves.py', '--tests', 'guess', '--output', 'guessed');
   expect([code, stdout]).toEqual([0, expect.stringMatching(/accepted: 100 of 100 points\n$/)]);
   expect(stderr).toMatch(/the samples are not run/);
@@ -92,7 +92,7 @@ test('vouchbox grade refuses --checker for an interactive problem', async () => 
   expect([code, stderr]).toEqual([2, expect.stringMatching(/^vouchbox: the problem is interactive: .*\n$/)]);
 });
 
-test('vouchbox grade takes a plain folder of tests as an interactive problem with --interactor', async () => {
+test('with --interactor, vouchbox grade takes a plain folder of tests as an interactive problem', async () => {
   const { code, stdout } = await graded('double.py', '--tests', 'doubles', '--interactor', 'judge.py');
   expect([code, stdout]).toEqual([0, expect.stringMatching(/^one {2}accepted/)]);
 });

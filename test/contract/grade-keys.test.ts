@@ -1,4 +1,4 @@
-/** `vouchbox grade --output` at a service that replaces its signing key while it grades. */
+/** `vouchbox grade --output` with a service that replaces its signing key during the grading. */
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,21 +10,21 @@ import { Rig } from '../rig/rig.ts';
 let scratch: string;
 beforeAll(() => {
   scratch = mkdtempSync(join(tmpdir(), 'svc-grade-keys-'));
-  // Programs run as another user, who must be able to read this directory.
+  // Programs run as another user, and that user must be able to read this directory.
   chmodSync(scratch, 0o755);
   const code = 'import os, time\nwhile not os.path.exists(input_path): time.sleep(0.02)';
   writeFileSync(join(scratch, 'waits.py'), `input_path = input()\n${code}`);
 });
 afterAll(() => rmSync(scratch, { recursive: true }));
 
-/** Starts a service and a grading. One test has ended and is signed, and `waiting` tests wait to be released. */
+/** Starts a service and a grading. One test has ended and is signed. The other `waiting` tests wait to be released. */
 async function gradingThatWaits(waiting: number) {
   const own = await Rig.start({ provider: 'subprocess', 'attestation-mode': 'on', concurrency: `${waiting + 1}` });
   const { client, key } = own.alpha;
   const env = { SERVICE_URL: own.service.url, SERVICE_KEY: key };
   const tests = `tests-${waiting}`;
   mkdirSync(join(scratch, tests));
-  // The input of a program names a file. The program ends once this file exists.
+  // Each program's input names a file, and the program ends once this file exists.
   const awaited = (at: number) => join(scratch, tests, at === 0 ? '0.in' : `${at}.released`);
   for (let at = 0; at <= waiting; at++) writeFileSync(join(scratch, tests, `${at}.in`), awaited(at));
   const output = `verdict-${waiting}`;
@@ -56,7 +56,7 @@ async function gradingThatWaits(waiting: number) {
       return file;
     },
     replaceKey: () => vouchbox(['attestation-keys', 'rotate', '--data-dir', own.dataDir]),
-    /** Lets the program of a test end, and returns its job, which is signed. */
+    /** Lets a test's program end, and returns its signed job. */
     release: async (at: number) => {
       writeFileSync(awaited(at), '');
       await expect.poll(() => inStatus('succeeded'), patience).toHaveLength(at + 1);
@@ -72,7 +72,7 @@ async function gradingThatWaits(waiting: number) {
   };
 }
 
-/** Ends the waiting tests one by one, and replaces the key before each. Returns the files of all keys. */
+/** Ends the waiting tests one by one, with a new key before each. Returns the files of all keys. */
 async function finishedWithNewKeys({ waiting, ...grading }: Awaited<ReturnType<typeof gradingThatWaits>>) {
   const keys = [await grading.keyFile()];
   const job_ids: string[] = [];
@@ -88,7 +88,7 @@ async function finishedWithNewKeys({ waiting, ...grading }: Awaited<ReturnType<t
   return { code, stderr, keys, job_ids, verified };
 }
 
-test('a verdict has the evidence of every job, though the service replaced its key during the grading', async () => {
+test('a verdict has the evidence of every job even if the service replaced its key during the grading', async () => {
   await using grading = await gradingThatWaits(1);
   const { code, stderr, verified } = await finishedWithNewKeys(grading);
   expect(code).toBe(0);
@@ -96,7 +96,7 @@ test('a verdict has the evidence of every job, though the service replaced its k
   expect(await verified()).toMatchObject({ exitCode: 0 });
 });
 
-test('a verdict lacks only the evidence of a key that the service did not name, and the message says how to add it', async () => {
+test('a verdict lacks only evidence signed by a key that the service did not name, and the message says how to add it', async () => {
   await using grading = await gradingThatWaits(2);
   const { code, stderr, keys, job_ids, verified } = await finishedWithNewKeys(grading);
   expect(code).toBe(1);

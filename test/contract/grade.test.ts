@@ -1,4 +1,4 @@
-/** `vouchbox grade` and `service-verify verdict`: hidden tests, one signed verdict, and the refusal of forgeries. */
+/** `vouchbox grade` and `service-verify verdict`: hidden tests, one signed verdict, and forgeries that are refused. */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -46,7 +46,7 @@ describe('a grading', () => {
       'memory_limit',
     ],
     ['too much output', 'print("x" * (9 << 20))', {}, 'output_limit'],
-  ])('gives the verdict for its kind of end if a program ends by %s', async (_what, code, more, verdict) => {
+  ])('gives a program that ends by %s the verdict for this kind of end', async (_what, code, more, verdict) => {
     expect(await verdictsOf(code, [{ name: 'one', expected: 'never' }], more)).toEqual([verdict]);
   });
 
@@ -61,7 +61,7 @@ describe('a grading', () => {
     expect(await verdictsOf(code, [{ name: 'one', expected, compare }])).toEqual([verdict]);
   });
 
-  test('asks a checker, which gets the input, the expected output and the actual output', async () => {
+  test('asks a checker, and gives it the input, the expected output and the actual output', async () => {
     const checker = {
       language: 'python',
       code: `read = lambda name: open('input/' + name).read()
@@ -145,7 +145,7 @@ raise SystemExit(0 if int(read('output')) % int(read('stdin')) == int(read('expe
     await expect(grade(code, SUMS, more)).rejects.toThrow(message);
   });
 
-  test('supports groups, validators, tolerances and checkers with codes and arguments, with evidence of each', async () => {
+  test('supports groups, validators, tolerances, and checkers with codes and arguments, and has evidence of each', async () => {
     const { client } = rig().alpha;
     const code = 'import sys; a = float(input()); print(a / 3)';
     const checker = {
@@ -199,7 +199,7 @@ sys.exit(42 if abs(said - right) <= float(sys.argv[4]) else 43)`,
   });
 
   test.each(['its own', 'that of the grading'])(
-    'runs a program with an interactor, which is %s, and has evidence of both programs',
+    'runs a program with an interactor (%s), and has evidence of both programs',
     async (whose) => {
       const { client } = rig().alpha;
       const interactor = {
@@ -238,13 +238,13 @@ sys.exit(0 if said == wanted and sys.argv[-1] == "word" else 1)`,
     const stdin = `${'1 '.repeat(600_000)}\n`;
     const expected = '1\n'.repeat(600_000);
     const code = 'print(*input().split(), sep="\\n")';
-    // On a busy host, the program would use over half of the default limit, and a run that did so is not repeated.
+    // On a busy host, the program would use over half of the default limit. A run that did so is not repeated.
     const limits = { cpu_seconds: 30 };
     const { verdict } = await grade(code, [{ name: 'one', stdin, expected }], { limits });
     expect(verdict).toMatchObject({ accepted: true, tests: [{ expected_sha256: expect.any(String) }] });
   });
 
-  test('judges outputs that are together larger than a file of a job', async () => {
+  test('judges outputs that together are larger than a job’s file may be', async () => {
     const line = `${'x'.repeat(450_000)}\n`;
     const tests = ['a', 'b', 'c'].map((name) => ({ name, expected: line }));
     const { verdict } = await grade(`print("x" * 450000)`, tests);
@@ -296,7 +296,7 @@ describe('a verdict', () => {
     expect([bad.code, JSON.parse(bad.stdout)]).toMatchObject([1, { accepted: false, points: 1 }]);
   });
 
-  test('is printed together with each limit that the service lowered, named once', async () => {
+  test('is printed with each limit that the service lowered, named once', async () => {
     const { code, stderr } = await graded('sum.py', '--tests', 'tests', '--limit', 'mem_mb=99999');
     expect([code, stderr.match(/--limit.*/g)]).toEqual([
       0,
@@ -349,7 +349,7 @@ describe('a verdict', () => {
     expect(entries('.').filter((name) => name.includes('twice'))).toEqual(['twice']);
   });
 
-  test('is absent after an interrupted grading, which cancels its jobs', async () => {
+  test('is absent after an interrupted grading, and the jobs of the grading are cancelled', async () => {
     const { client } = rig().alpha;
     const running = async () => (await client.list({ limit: 10 })).items.filter(({ status }) => status === 'running');
     writeFileSync(join(scratch, 'slow.py'), 'import time; time.sleep(300)');
@@ -393,7 +393,7 @@ sys.exit(42 if said.strip().isdigit() and abs(float(said) - want) < float(sys.ar
       writeFileSync(join(scratch, 'hostile.py'), hostile);
     });
 
-    test('has the points of its groups, as its output validator gives them, and verifies', async () => {
+    test('has the points of its groups, judged by its output validator, and verifies', async () => {
       const bad = await graded(
         'three.py',
         '--tests',

@@ -1,4 +1,4 @@
-/** Spec § Gradings: a grading of a service whose nodes share a store, and of a service that is killed. */
+/** Spec § Gradings: a grading by a service whose nodes share a store, and by a service that is killed. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,7 +49,7 @@ test('a grading continues however often its service is killed', { tags: ['Gradin
     await jobsEnded(node.client, grading_id, count);
     await node.process.kill();
     node = await started(dataDir);
-    // The request is repeated, as by a client that got no answer.
+    // Repeats the request, like a client that got no answer.
     expect(await node.client.submitGrading(BODY, { idempotencyKey: 'killed' })).toMatchObject({
       grading_id,
       replayed: true,
@@ -60,7 +60,7 @@ test('a grading continues however often its service is killed', { tags: ['Gradin
   rmSync(dataDir, { recursive: true });
 });
 
-test('a grading continues at another node when the node that drives it is killed', {
+test('a grading continues on another node when the node that drives it is killed', {
   tags: ['Gradings-13'],
 }, async () => {
   const url = await newSchema(inject('postgresUrl'));

@@ -1,4 +1,4 @@
-/** Spec § Gradings: what cannot be graded is refused, before anything of it is stored. */
+/** Spec § Gradings: what cannot be graded is refused before any of it is stored. */
 import { describe, expect, test } from 'vitest';
 import { type Answer, useRig } from '../rig/rig.ts';
 
@@ -124,7 +124,7 @@ describe('a grading that cannot run is refused, and nothing is stored:', {
     ['/programs/1', { ...ONE, programs: [SUM, { ...SUM, runtime: 'nowhere' }, { ...SUM, runtime: 'nowhere' }] }],
     ['/checker', { ...ONE, checker: { ...WRONG, runtime: 'nowhere' } }],
     ['/validators/0', { ...ONE, ...V2, validators: [{ ...WRONG, runtime: 'nowhere' }] }],
-  ])('a program that no node can run is named by its place in the request: %s', async (pointer, body) => {
+  ])('a program that no node can run; the refusal names its place in the request: %s', async (pointer, body) => {
     const { message } = (await submit(body)).json.error;
     expect(message.startsWith(`${pointer}/runtime "nowhere" is not a runtime pack`)).toBe(true);
   });

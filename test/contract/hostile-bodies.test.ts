@@ -1,6 +1,6 @@
 /**
  * Spec § Job submission, § Limits: hostile bodies. The service refuses a body that two parsers could read differently,
- * keeps an accepted body byte for byte, and repeats only short, harmless text to the client. Rows BODY-01 to BODY-13.
+ * keeps an accepted body byte for byte, and repeats only short, harmless text from a body. Rows BODY-01 to BODY-13.
  */
 import { readFileSync } from 'node:fs';
 import { LIMIT_CEILINGS, LIMIT_NAMES } from '@vouchbox/protocol';
@@ -110,7 +110,7 @@ describe('BODY-05 text that is not plain UTF-8', { tags: ['BODY-05'] }, () => {
     ['an input path', '{"language":"bash","code":"true","files":[{"path":"input/TEXT","content_base64":""}]}'],
     ['an output path', '{"language":"bash","code":"true","outputs":["output/TEXT"]}'],
     ['a name', '{"language":"bash","code":"true","TEXT":1}'],
-  ])('is refused in %s instead of being replaced silently', async (_name, body) => {
+  ])('is refused in %s, not silently replaced', async (_name, body) => {
     const [before = '', after = ''] = body.split('TEXT');
     const bytes = (middle: number[]) => Buffer.concat([Buffer.from(before), Buffer.from(middle), Buffer.from(after)]);
     const bad = [
@@ -196,7 +196,7 @@ describe('BODY-06 a number', { tags: ['BODY-06'] }, () => {
   });
 });
 
-describe('BODY-07 the limit of source and stdin counts their bytes, however they are escaped:', {
+describe('BODY-07 the limits on source and stdin count the decoded bytes, however they are escaped:', {
   tags: ['BODY-07'],
 }, () => {
   /** A text of this many ASCII letters, each spelled with six bytes. */
@@ -211,7 +211,7 @@ describe('BODY-07 the limit of source and stdin counts their bytes, however they
     expect(codeOf(await rig().post(bodyWith(escaped(MIB + 1))))).toBe('413 payload_too_large');
   });
 
-  test('characters count as their bytes of UTF-8, surrogate pairs as four', async () => {
+  test('characters count as their bytes in UTF-8, surrogate pairs as four', async () => {
     const pairs = (count: number) => `{"language":"bash","code":"${'\\ud83d\\ude00'.repeat(count)}"}`;
     expect(codeOf(await rig().post(pairs(MIB / 4)))).toBe('created');
     expect(codeOf(await rig().post(pairs(MIB / 4 + 1)))).toBe('413 payload_too_large');
@@ -232,7 +232,7 @@ describe('BODY-10 NUL', { tags: ['BODY-10'] }, () => {
     expect(detail.requested_spec.stdin).toBe('a\0b\0');
   });
 
-  test('is passed on unchanged in code, where the language decides what it means', async () => {
+  test('is passed on unchanged in code, and the language decides what it means', async () => {
     const { result, detail } = await rig().run({ language: 'node', code: 'console.log("a\0b".length)' });
     expect([result.stdout, detail.requested_spec.code]).toEqual(['3\n', 'console.log("a\0b".length)']);
   });

@@ -1,4 +1,4 @@
-/** Commands call a service that may answer anything. What they print has no character that a terminal interprets. */
+/** Commands call a service that may answer anything. They print no character that a terminal interprets. */
 
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,17 +18,17 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(scratch, { recursive: true }));
 
-/** A text that clears a terminal's screen in two spellings, reverses text, and ends a line. */
+/** A text with two spellings of "clear the screen", and with characters that reverse text and end lines. */
 const EVIL = 'x\u001b[2J\u009b2J\u202e\u2028\u007f\u0007';
 const SPELLED = 'x\\u{1b}[2J\\u{9b}2J\\u{202e}\\u{2028}\\u{7f}\\u{7}';
 
 const call = ({ baseUrl }: ScriptedService, ...words: string[]): Promise<Ended> =>
   vouchbox([...words, '--url', baseUrl, '--key', 'k'], { cwd: scratch });
 
-/** Only printable ASCII, line feeds and the few other characters of our messages. */
+/** True if there are only printable ASCII, line feeds and the few other characters in our messages. */
 const isHarmless = ({ stdout, stderr }: Ended) => !/[^\n -~…]/u.test(stdout + stderr);
 
-/** A service that claims a file of this name for one job, in its result and in its receipt. */
+/** A service whose only job, according to the result and the receipt, has a file with this name. */
 function exporting(
   path: string,
   receipt: object | null = { output_artifacts: [{ path }] },
@@ -80,7 +80,7 @@ describe('an export from a hostile service', () => {
     },
   );
 
-  test('is refused once the history, which never ends, is larger than 64 MiB', { tags: ['OPER-08'] }, async () => {
+  test('is refused once an endless history exceeds 64 MiB', { tags: ['OPER-08'] }, async () => {
     const data = 'x'.repeat(9 << 20);
     await using service = await exporting('output/a', undefined, (response, after) => {
       json({ events: [{ job_id: 'job_1', seq: after + 1, kind: 'unheard-of', data }], next_cursor: after + 1 })(
@@ -97,7 +97,7 @@ describe('an export from a hostile service', () => {
     expect((await call(service, 'export', 'job_1')).stderr).toBe('vouchbox: the job has no receipt\n');
   });
 
-  test('leaves an existing directory with the name of its temporary directory untouched', {
+  test('does not touch an existing directory that has its temporary directory’s name', {
     tags: ['OPER-07'],
   }, async () => {
     mkdirSync(join(scratch, 'kept.partial', 'precious'), { recursive: true });
@@ -110,7 +110,7 @@ describe('an export from a hostile service', () => {
   });
 });
 
-describe('text of a hostile service is escaped', () => {
+describe('text from a hostile service is escaped', () => {
   const list = whole('GET /v1/jobs', {
     items: [{ job_id: 'job_1', status: EVIL, language: EVIL, created_at: EVIL, duration_ms: 1, exit_code: 0 }],
     next_cursor: null,
@@ -125,7 +125,7 @@ describe('text of a hostile service is escaped', () => {
     expect([listed, asJson].map(isHarmless)).toEqual([true, true]);
   });
 
-  test('in the detail of a job, whose JSON keeps its values', async () => {
+  test('in a job’s detail, while the detail’s JSON keeps its values', async () => {
     const detail = whole('GET /v1/jobs/{id}', { job_id: 'job_1', requested_spec: { code: EVIL } });
     await using service = await scriptedService([json(detail)]);
     const shown = await call(service, 'jobs', 'show', 'job_1');
@@ -141,7 +141,7 @@ describe('text of a hostile service is escaped', () => {
     expect(cancelled.stdout).toBe(`job_1 is ${SPELLED}\n`);
   });
 
-  test('in a refusal, which is one line', { tags: ['OPER-06'] }, async () => {
+  test('in a refusal, which stays on one line', { tags: ['OPER-06'] }, async () => {
     const error = { code: EVIL, message: `${EVIL}\nvouchbox: all is well`, request_id: EVIL, retryable: false };
     await using service = await scriptedService([json({ error }, 400)]);
     for (const words of [
@@ -179,7 +179,7 @@ describe('a grading by a hostile service', () => {
   const sha256 = (text: string) => sha256Hex(new TextEncoder().encode(text));
   const HEX = sha256('');
 
-  /** A service with a grading of one test. Its events name the job `ran` for the test, and its verdict the job `told`. */
+  /** A service with a grading of one test. For the test, the events name the job `ran`, and the verdict the job `told`. */
   function grading(ran: string, told: string): Promise<ScriptedService> {
     const won = { verdict: 'accepted', points: 1, points_max: 1 };
     const digests = { stdin_sha256: sha256('1'), stdout_sha256: sha256('1\n'), expected_sha256: sha256('1\n') };
@@ -218,7 +218,7 @@ describe('a grading by a hostile service', () => {
     ]);
   }
 
-  /** The result or the detail of a job. The job `judge_1` has the verdict as its output. */
+  /** A job's result or detail. The job `judge_1` has the verdict as its output. */
   function jobAnswer(path: string, verdict: string): object {
     const [, id = ''] = /^\/v1\/jobs\/([^/]+)/.exec(path) ?? [];
     const job = { job_id: decodeURIComponent(id), status: 'succeeded', terminal_reason: 'exited', exit_code: 0 };
@@ -256,7 +256,7 @@ describe('a grading by a hostile service', () => {
   test.each([
     ['the job of a test', EVIL_JOB, EVIL_JOB],
     ['another job in its verdict', 'job_1', EVIL_JOB],
-  ])('a verdict that names %s by a path makes the command end with 125 and write no file', async (_what, ran, told) => {
+  ])('if a verdict names %s by a path, the command exits with 125 and writes no file', async (_what, ran, told) => {
     const directory = tests();
     const before = namesIn(directory);
     await using service = await grading(ran, told);
@@ -265,7 +265,7 @@ describe('a grading by a hostile service', () => {
     expect(namesIn(directory)).toEqual(before);
   });
 
-  test('is printed without characters that a terminal interprets, and with --json as the same JSON', {
+  test('is printed without characters that a terminal interprets, and --json prints the same JSON', {
     tags: ['OPER-06'],
   }, async () => {
     await using service = await grading('job_1', 'job_1');

@@ -1,6 +1,6 @@
 /**
- * A launcher that stops answering is killed and replaced. No request waits for it, and no job is lost. The tests stop a
- * launcher with SIGSTOP.
+ * A launcher that stops answering is killed and replaced. No request waits for the launcher, and no job is lost. The
+ * tests stop a launcher with SIGSTOP.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Language } from '@vouchbox/protocol';
@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { isLongForm } from '../rig/form.ts';
 import { useRig } from '../rig/rig.ts';
 
-/** The unit of timeouts: on a busy machine, a launcher may be killed only after several times its deadline. */
+/** The unit of timeouts. On a busy machine, a launcher may be killed only after several times its deadline. */
 const MINUTES = 60_000;
 const rig = useRig({ concurrency: '6', 'tenant-concurrency': '6' });
 const stopped = new Set<number>();
@@ -26,7 +26,7 @@ function readText(path: string): string {
   }
 }
 
-/** The launchers of the service in this process: all of them, or those of a language. */
+/** The launchers of this process's service: all of them, or those for one language. */
 function launchers(language: Language | '' = ''): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -85,12 +85,12 @@ describe('a launcher that hangs', () => {
     stop(before);
     for (const { status, json, milliseconds } of await Promise.all(LANGUAGES.map(submitShort))) {
       expect([status, json.status]).toEqual([201, 'queued']);
-      // Two seconds of this are the wait for the parked cell, and one second is the wait for the result.
+      // This includes two seconds of waiting for the parked cell and one second of waiting for the result.
       expect(milliseconds).toBeLessThan(8000);
       const { result } = await rig().ended(json.job_id);
       expect(result).toMatchObject({ status: 'succeeded', stdout: '2\n' });
     }
-    // A launcher that gets no request may continue to hang.
+    // A launcher that gets no request may stay hung.
     const after = launchers();
     expect(before.filter((pid) => !after.includes(pid)).length).toBeGreaterThanOrEqual(LANGUAGES.length);
   });
@@ -114,7 +114,7 @@ describe('a launcher that hangs', () => {
     }
   });
 
-  // This takes long: two launchers must be late at their starts, each for half a minute.
+  // This takes long, because two launchers must each be half a minute late at their start.
   test.runIf(isLongForm)(
     'is reported by /readyz while it hangs at each start, until a start succeeds',
     {

@@ -10,7 +10,7 @@ const freshKey = () => `key-${++keys}`;
 const post = (body: unknown, key: string, tenant = rig().alpha.key) =>
   rig().post(body, { key: tenant, headers: { 'idempotency-key': key } });
 
-test('a submission with an earlier idempotency key and specification returns the first job and runs nothing (IDEM-09)', {
+test('a submission that repeats an idempotency key and its specification returns the first job and runs nothing (IDEM-09)', {
   tags: ['Submit-1', 'IDEM-09'],
 }, async () => {
   const key = freshKey();
@@ -170,7 +170,7 @@ describe('a key (IDEM-04, IDEM-10)', { tags: ['IDEM-04', 'IDEM-10'] }, () => {
     expect([answer?.status, JSON.parse(answer?.body ?? '').error.code]).toEqual([400, 'invalid_request']);
   });
 
-  test('a key that is sent twice is refused, even if both are the same', { tags: ['Submit-1b'] }, async () => {
+  test('two keys in one request are refused, even if both are the same', { tags: ['Submit-1b'] }, async () => {
     const body = JSON.stringify(spec);
     const [answer] = await rig().raw(
       `POST /v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${rig().alpha.key}\r\nConnection: close\r\n` +
@@ -198,7 +198,7 @@ test('an idempotency key returns its first job after ceilings, provider and limi
   expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
   expect(again.json).toEqual(made.json);
   expect((await second.alpha.client.detail(made.json.job_id)).requested_spec).toEqual(detail.requested_spec);
-  // A submission with the clamped values has another specification than the first submission.
+  // A submission with the clamped values has a different specification from the first.
   const clamped = await second.post({ ...demanding, limits: { wall_seconds: 1, mem_mb: 64 } }, keyed);
   expect([clamped.status, clamped.json.error.code]).toEqual([422, 'idempotency_key_reused']);
   expect(await second.jobCount()).toBe(1);

@@ -1,4 +1,4 @@
-/** Spec § Interaction: the evidence of two jobs whose programs talked, even after a crash, and the command for them. */
+/** Spec § Interaction: the evidence of two jobs whose programs talked, even after a crash, and the command that runs them. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ const toService = (): CommandOptions => ({
 });
 
 const ASKS = 'print("17", flush=True)\nprint("it said", input())';
-/** Writes a second line after the other program has ended without reading it. */
+/** Writes a second line once the other program has ended, so that nobody reads that line. */
 const ANSWERS = 'import sys\nn = int(input())\nprint(n * 2, flush=True)\nsys.stdin.read()\nprint("too late")';
 
 test('a pair of jobs is exported from either job, and each receipt is checked against the other', {
@@ -60,7 +60,7 @@ test('a pair of jobs is exported from either job, and each receipt is checked ag
   }
 });
 
-test("vouchbox run passes on the program's output, and says how its interactor ended", {
+test("vouchbox run passes on the program's output, and says how the interactor ended", {
   tags: ['Interaction-1'],
 }, async () => {
   const run = (...words: string[]) => vouchbox(['run', ...words], toService());

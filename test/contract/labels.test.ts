@@ -1,4 +1,4 @@
-/** Labels of jobs: which are valid, and where they are shown. By default, signed or compared data leave them out. */
+/** Labels of jobs: which are valid, and where they are shown. By default, no signed or compared data contain them. */
 import { expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
 
@@ -13,7 +13,7 @@ async function listed(query: { label: string; status?: 'succeeded'[]; language?:
   return (await Array.fromAsync(rig().alpha.client.listAll(query))).map(({ job_id }) => job_id);
 }
 
-test('a job is listed with its labels, and by each of them, the newest first', {
+test('a list of jobs has their labels, can select jobs by any label, and has the newest job first', {
   tags: ['List-8', 'Submission-50'],
 }, async () => {
   const first = await labelled('course 7', 'attempt');
@@ -31,7 +31,7 @@ test('a job is listed with its labels, and by each of them, the newest first', {
   expect((await rig().alpha.client.detail(first)).requested_spec.labels).toEqual(['course 7', 'attempt']);
 });
 
-test('an item of the list has the first meaningful line of its program', { tags: ['Bodies-3a'] }, async () => {
+test('each item of the list has the first meaningful line of its program', { tags: ['Bodies-3a'] }, async () => {
   const submission = { language: 'bash', code: '#!/bin/bash\n\n# marks \u001b[31m\ntrue', labels: ['lined'] };
   const { job_id } = await rig().alpha.client.submit(submission as never);
   const shown = async () =>
@@ -41,12 +41,12 @@ test('an item of the list has the first meaningful line of its program', { tags:
   expect(await shown()).toEqual(['# marks \\u{1b}[31m']);
 });
 
-test('a list by a label has no jobs of another tenant that uses this label', async () => {
+test('a list by label leaves out the jobs of another tenant that uses the same label', async () => {
   await labelled('mine alone');
   expect(await Array.fromAsync(rig().beta.client.listAll({ label: 'mine alone' }))).toEqual([]);
 });
 
-test('a repeated idempotency key with other labels gives the first job, which keeps its labels', {
+test('a repeated idempotency key with other labels returns the first job, and that job keeps its labels', {
   tags: ['Submission-51'],
 }, async () => {
   const headers = { 'idempotency-key': 'labelled-once' };
@@ -57,7 +57,7 @@ test('a repeated idempotency key with other labels gives the first job, which ke
   expect(await listed({ label: 'second' })).toEqual([]);
 });
 
-test('the receipt and the events, which are signed, leave out the labels by default', async () => {
+test('by default, the signed receipt and events leave out the labels', async () => {
   const job = await labelled('only for finding it');
   await rig().alpha.client.waitForResult(job);
   const { receipt } = await rig().alpha.client.detail(job);
@@ -65,7 +65,7 @@ test('the receipt and the events, which are signed, leave out the labels by defa
   expect(JSON.stringify([receipt, events])).not.toContain('only for finding it');
 });
 
-test('sign_labels puts the labels into the receipt and into the specification that the idempotency key stands for', {
+test('sign_labels puts the labels into the receipt, and into the specification that the idempotency key covers', {
   tags: ['Submission-51'],
 }, async () => {
   const headers = { 'idempotency-key': 'signed-labels' };

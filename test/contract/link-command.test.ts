@@ -14,7 +14,7 @@ const command = (...words: string[]) => commandAt(rig(), ...words);
 
 const ran = async (at = rig()) => (await at.run({ language: 'bash', code: 'echo handed on' })).job_id;
 
-test('vouchbox link prints only an address, which opens the result for anyone until the link is revoked', async () => {
+test('vouchbox link prints only an address, and the address opens the result for anyone until the link is revoked', async () => {
   const job = await ran();
   const made = await command('link', job, '--show', 'code,files', '--expires-in', '1h');
   expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^http:\/\/\S+\/links\/\S+#\S+\n$/)]);
@@ -70,7 +70,7 @@ test('vouchbox link recommends vouchbox export if the service allows no links', 
   );
 });
 
-test("vouchbox link says that only the job's principal may make links, or that the job has too many", async () => {
+test("vouchbox link says that only the job's principal may make links, or that the job has too many links", async () => {
   await using operator = await openCredentials({ dataDir: rig().dataDir });
   const { key } = await operator.create({ tenant: 'alpha', principal: 'bob', scopes: null, expires_at: null });
   const job = await ran();

@@ -1,4 +1,4 @@
-/** Spec § Links: whoever has the secret reads the result of one job, and nothing else; nobody else reads anything. */
+/** Spec § Links: whoever has the secret can read one job's result and nothing else. Nobody else can read anything. */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
@@ -27,7 +27,7 @@ const PROGRAM: JobSubmission = {
 };
 const SECRETS = /what went in|an argument|a value|Z2l2ZW4=|cat >\/dev\/null|bGVmdAo=/;
 
-/** A job that ended and is signed. */
+/** Runs a job, and returns its id once the job is signed. */
 async function signed(to: Rig = rig(), more: Partial<JobSubmission> = {}): Promise<string> {
   const { job_id } = await to.run({ ...PROGRAM, ...more });
   await expect.poll(async () => (await to.alpha.client.detail(job_id)).attestation.available).toBe(true);
@@ -52,7 +52,7 @@ const read = ({ id, secret }: Pick<Given, 'id' | 'secret'>, part: string, to: Ri
   to.request(`/links/${id}/${part}`, { key: secret });
 
 const PARTS = ['job', 'result', 'attestation', 'result-artifact'];
-/** Everything that a refusal says, except the id of its request. */
+/** Everything that a refusal says, except its request id. */
 const told = ({ status, json, headers }: Answer) => [
   status,
   { ...(json.error as object), request_id: '' },
@@ -68,7 +68,7 @@ test('the shell example in docs/CLIENTS.md reads a result with only the address 
   expect((JSON.parse(stdout) as FoldedResult).stdout).toContain('document.domain');
 });
 
-test('a link shows status, result, receipt and signed documents, and only those parts of the submission that it names', {
+test('a link shows status, result, receipt and signed documents, and only the parts of the submission that it names', {
   tags: ['Links-4', 'Links-5'],
 }, async () => {
   const job_id = await signed();
@@ -115,7 +115,7 @@ test('a link that names the code, the input or the files shows this part and no 
   expect(await blobs(sha256Hex('left\n'))).toEqual([refused, refused, refused]);
 });
 
-test('a link to a step of a session shows nothing of what the session keeps', { tags: ['Links-5'] }, async () => {
+test('a link to a session’s step shows nothing that the session keeps', { tags: ['Links-5'] }, async () => {
   const code = "x = 1; open('output/left.txt', 'w').write('left'); open('output/big.bin', 'w').write('big')";
   const step = { ...PROGRAM, language: 'python', code } as const;
   const first = await signed(rig(), { ...step, session: { name: 'linked', after: null } });
@@ -135,7 +135,7 @@ test('a link to a step of a session shows nothing of what the session keeps', { 
   expect((await read(given, `blobs/${sha256Hex('big')}`)).text).toBe('big');
 });
 
-test('a document of a link is sent as an attachment that no browser shows as a page and no cache stores', {
+test('a link’s document is sent as an attachment that no browser shows as a page and no cache stores', {
   tags: ['Links-9'],
 }, async () => {
   const given = await linkTo(await signed(), ['code', 'input', 'files']);
@@ -181,7 +181,7 @@ test('an unknown link, a wrong secret, the secret of another link, a key and a m
   expect((await read(given, 'job')).status).toBe(200);
 });
 
-test('the secret of a link is refused under /v1 and under the addresses of a link that do not exist', {
+test('a link’s secret is refused under /v1 and under link addresses that do not exist', {
   tags: ['Links-6'],
 }, async () => {
   const { secret, id, link } = await linkTo(await signed());
@@ -240,7 +240,7 @@ test.each([
   expect((await rig().alpha.client.links(job_id)).items).toEqual([]);
 });
 
-test('only the principal that submitted a job can make links to it, and revoking its key ends those links', {
+test('only the principal that submitted a job can make links to it, and the links end when that principal’s key is revoked', {
   tags: ['Links-2', 'Links-7', 'Links-8'],
 }, async () => {
   await using operator = await openCredentials({ dataDir: rig().dataDir });
@@ -262,7 +262,7 @@ test('only the principal that submitted a job can make links to it, and revoking
   expect((await rig().request(path, { key: bob.key })).json).toEqual({ items: [], may_make: false });
 });
 
-test('a link to a running job shows the current state of the job', { tags: ['Links-4', 'Links-5'] }, async () => {
+test('a link to a running job shows the job’s current state', { tags: ['Links-4', 'Links-5'] }, async () => {
   const { client } = rig().alpha;
   const { job_id } = await client.submit({ language: 'bash', code: 'echo early; sleep 300' });
   for await (const { kind } of client.follow(job_id)) if (kind === 'stdout') break;
@@ -275,7 +275,7 @@ test('a link to a running job shows the current state of the job', { tags: ['Lin
   await client.waitForResult(job_id);
 });
 
-/** Reads over fewer connections than one address may have without a credential. */
+/** Reads the link this often, over fewer connections than one address may have without a credential. */
 function readTogether({ id, secret }: Given, times: number): Promise<[status: number, retryAfter: number][]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 40 });
   const headers = { authorization: `Bearer ${secret}` };
@@ -288,7 +288,7 @@ function readTogether({ id, secret }: Given, times: number): Promise<[status: nu
   return Promise.all(Array.from({ length: times }, once)).finally(() => agent.destroy());
 }
 
-test('two hundred concurrent readers of a link get an answer or Retry-After, and the tenant is served meanwhile', {
+test('two hundred concurrent readers of a link get an answer or Retry-After, and meanwhile the tenant is served', {
   tags: ['Links-10'],
 }, async () => {
   const given = await linkTo(await signed());

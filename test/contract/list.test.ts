@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
 
 const rig = useRig();
-/** The jobs, oldest first: five that succeeded, in alternating languages, and then one that failed. */
+/** The jobs, oldest first: five in alternating languages that succeeded, then one that failed. */
 const ids: string[] = [];
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ const idsOf = async (query: string) => {
   return json.items.map(({ job_id }: { job_id: string }) => job_id) as string[];
 };
 
-test("a list has the tenant’s jobs, newest first, and no other tenant's", { tags: ['List-1'] }, async () => {
+test('a list has the tenant’s jobs, newest first, and no jobs of other tenants', { tags: ['List-1'] }, async () => {
   expect(await idsOf('')).toEqual(ids.toReversed());
   const { json } = await list('', rig().beta.key);
   expect(json.items).toHaveLength(1);
@@ -70,7 +70,7 @@ test('each item of a list has exactly the members that the contract specifies', 
 
 describe('the pages of a list', () => {
   test.each([1, 2, 4, 6, 200])(
-    'pages of at most %i jobs together make the whole list, with each job once',
+    'pages of at most %i jobs together are the whole list, with each job once',
     { tags: ['Bodies-2', 'List-2'] },
     async (limit) => {
       const seen: string[] = [];
@@ -108,7 +108,7 @@ describe('the filters of a list', () => {
     expect(await idsOf('?status=queued,running')).toEqual([]);
   });
 
-  test('accept a language, alone and together with a status', { tags: ['List-5'] }, async () => {
+  test('accept a language, alone or together with a status', { tags: ['List-5'] }, async () => {
     expect(await idsOf('?language=python')).toEqual([ids[1]]);
     expect(await idsOf('?language=node&status=succeeded')).toEqual([ids[3]]);
     expect(await idsOf('?language=node&status=failed')).toEqual([]);

@@ -1,5 +1,5 @@
 /**
- * A pack with a wheel and a package of npm, built from a recipe with two locked lists and used by jobs of both classes.
+ * A pack with a wheel and an npm package, built from a recipe with two locked lists and used by jobs in both classes.
  * Building it takes a minute, so only `npm run packs` builds it.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

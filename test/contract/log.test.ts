@@ -1,6 +1,6 @@
 /**
- * The log of a service: anyone may read the proofs about signed results, before and after a restart, and
- * `service-verify` checks them. docs/decisions/0064.
+ * A service's log: anyone may read the proofs about signed results, before and after a restart, and `service-verify`
+ * checks the proofs. docs/decisions/0064.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -43,7 +43,7 @@ afterAll(async () => {
   rmSync(scratch, { recursive: true, force: true });
 });
 
-/** The proof of a job, once the log has it. */
+/** A job's proof, once the log has the job. */
 async function proofOf(job_id: string): Promise<string> {
   let bytes = new Uint8Array();
   await expect
@@ -77,7 +77,7 @@ function file(content: string | Uint8Array): string {
   return path;
 }
 
-/** The options of `service-verify verify` for a job of this service. */
+/** The options with which `service-verify verify` checks one of this service's jobs. */
 async function evidenceOf(job_id: string): Promise<string[]> {
   const { client } = rig.alpha;
   const [envelope, result, key] = [
@@ -132,7 +132,7 @@ test("the log's opening statement is leaf 0 and is signed by the key that signs 
   expect(tile).toEqual(leafHash(body));
 });
 
-test("the hashes in the log's tiles give the root that its head states", async () => {
+test("the hashes in the log's tiles give the root in the log's head", async () => {
   await proofOf(first);
   const head = parseCheckpoint(await (await read('checkpoint')).text());
   if (head.kind === 'refused') throw new Error(head.reason);
@@ -146,7 +146,7 @@ test("the hashes in the log's tiles give the root that its head states", async (
   expect(rangeHash({ start: 0, end: size }, hashes)).toEqual(root);
 });
 
-test('anyone who has only the hash of a leaf gets the proof for it', async () => {
+test('anyone who has only a leaf’s hash gets the proof for that leaf', async () => {
   await proofOf(first);
   const { bytes } = await rig.alpha.client.attestation(first);
   const decoded = decodeEnvelope(bytes);
@@ -181,7 +181,7 @@ describe('the log answers 404 to a request for', { tags: ['Log-4'] }, () => {
 describe('vouchbox export --log-proof', () => {
   const access = () => ['--url', rig.service.url, '--key', rig.alpha.key];
 
-  test('writes the proof beside the directory, and both are checked together', async () => {
+  test('writes the proof beside the directory, and one command checks both', async () => {
     const [directory, proof] = [join(scratch, 'exported'), join(scratch, 'exported.tlog-proof')];
     const exported = await vouchbox(['export', first, '--output', directory, '--log-proof', proof, ...access()]);
     expect(exported).toMatchObject({ code: 0 });
@@ -197,7 +197,7 @@ describe('vouchbox export --log-proof', () => {
     });
   });
 
-  test('is refused together with --with-inputs, because a proof belongs to one job', async () => {
+  test('is refused if --with-inputs is given too, because a proof belongs to one job', async () => {
     const words = ['export', first, '--with-inputs', '--log-proof', join(scratch, 'graph'), ...access()];
     expect(await vouchbox(words)).toMatchObject({
       code: 2,
@@ -206,7 +206,7 @@ describe('vouchbox export --log-proof', () => {
   });
 });
 
-test('vouchbox export --log-proof works with the data directory of a stopped service', async () => {
+test('vouchbox export --log-proof works with a stopped service’s data directory', async () => {
   await proofOf(first);
   const { log_key } = await keysOfLog();
   const key = file((await rig.alpha.client.publicKey()).public_key_pem);
@@ -246,7 +246,7 @@ test('the log continues after a restart of the service, and proves that it only 
   expect(await serviceVerify([...words, '--log-consistency', grown])).toMatchObject({ exitCode: 0 });
 });
 
-test("a request for the proof of another tenant's job is answered like one for an unknown job", async () => {
+test("a request for the proof about another tenant's job is answered like a request about an unknown job", async () => {
   const ofBeta = await rig.request(`/v1/jobs/${first}/log-proof`, { key: rig.beta.key });
   const unknown = await rig.request('/v1/jobs/job_x/log-proof', { key: rig.beta.key });
   expect([ofBeta.status, unknown.status]).toEqual([404, 404]);
@@ -275,7 +275,7 @@ test('a service without a log answers requests for a proof and for the public lo
   expect(await plain.stop()).toEqual([]);
 });
 
-test('a service refuses to start with a --log-host that is not the name of a host', async () => {
+test('a service refuses to start with a --log-host that is not a host name', async () => {
   const words = [
     'serve',
     '--port',

@@ -36,7 +36,7 @@ describe('vouchbox login', () => {
     expect([statSync(file()).mode & 0o777, statSync(join(config, 'vouchbox')).mode & 0o777]).toEqual([0o600, 0o700]);
   });
 
-  test('takes the key from --key, then from stdin, and then from SERVICE_KEY', async () => {
+  test('takes the key from --key, else from stdin, else from SERVICE_KEY', async () => {
     const env = { SERVICE_KEY: rig().beta.key };
     const words = ['login', '--json', '--url', rig().service.url];
     const tenants = {
@@ -61,7 +61,7 @@ describe('vouchbox login', () => {
     expect((await call(['profiles', '--json'])).stdout).toBe('[]\n');
   });
 
-  test('stores a profile under the name that --profile gives; options and the environment override its values', async () => {
+  test('stores a profile under the name in --profile; options and the environment override the profile’s values', async () => {
     await login('alpha');
     await login('beta', '--profile', 'other');
     const [alpha, beta] = [await rig().alpha.client.whoami(), await rig().beta.client.whoami()];
@@ -80,7 +80,7 @@ describe('vouchbox login', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('there are default, other')]);
   });
 
-  test('is followed by an MCP configuration that names the profile', async () => {
+  test('stores a profile, and an MCP configuration then names this profile', async () => {
     const configured = async (env: Record<string, string> = {}) => {
       const { stdout, stderr } = await call(['mcp', 'config', 'claude'], { env });
       expect(stderr).not.toContain('starts cells itself');
@@ -94,7 +94,7 @@ describe('vouchbox login', () => {
     expect(named).toMatchObject({ args: ['mcp'], env: { SERVICE_URL: rig().service.url } });
   });
 
-  test('stores a key that is sent only to the address of its profile', async () => {
+  test('stores a key that is sent only to its profile’s address', async () => {
     await login('alpha');
     const { code, stderr } = await call(['jobs', '--url', 'http://127.0.0.1:1']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('needs a key')]);
@@ -134,7 +134,7 @@ describe('vouchbox login', () => {
     }
   });
 
-  test('stores profiles in a file that later commands refuse if others can read it or if it is malformed', async () => {
+  test('stores profiles in a file that later commands refuse if it is malformed or others can read it', async () => {
     await login('alpha');
     chmodSync(file(), 0o640);
     const read = await call(['jobs']);
@@ -143,7 +143,7 @@ describe('vouchbox login', () => {
 });
 
 describe('vouchbox logout', () => {
-  test('removes one profile or all of them, and revokes no key at the service', async () => {
+  test('removes one profile or all profiles, and leaves every key valid at the service', async () => {
     await login('alpha');
     await login('alpha', '--profile', 'a');
     await login('alpha', '--profile', 'b');

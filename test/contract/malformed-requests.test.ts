@@ -1,7 +1,7 @@
 /**
  * Spec § Limits, § What the service does 6: byte-exact requests, valid and malformed, on raw sockets to a service. A
- * request that two readers could read differently is refused with the envelope and a request id. The service executes
- * no later request of the connection, and serves the next client normally. Rows E-01 to E-12, E-17 and E-19.
+ * request that two readers could read differently is refused with the envelope and a request id. The service executes no
+ * later request on that connection, and serves the next client normally. Rows E-01 to E-12, E-17 and E-19.
  */
 import { gzipSync } from 'node:zlib';
 import { bodyBytesMax } from '@vouchbox/protocol';
@@ -19,7 +19,7 @@ const KEY = 'Authorization: Bearer key-of-alpha\r\n';
 const JSON_TYPE = 'Content-Type: application/json\r\n';
 const SPEC = '{"language":"bash","code":"true"}';
 const POST = `POST /v1/jobs HTTP/1.1\r\n${HOST}${KEY}${JSON_TYPE}`;
-/** A request that follows a refused one. The service must never execute it: it would make a job. */
+/** A request that follows a refused one. It would make a job, so the service must never execute it. */
 const NEXT = `${POST}Content-Length: ${SPEC.length}\r\n\r\n${SPEC}`;
 const get = (target: string, headers = HOST) => `GET ${target} HTTP/1.1\r\n${headers}\r\n`;
 const sized = (length: string | number, body = SPEC) => `${POST}Content-Length: ${length}\r\n\r\n${body}`;
@@ -60,7 +60,7 @@ async function kept(bytes: string): Promise<RawAnswer> {
   return answer;
 }
 
-/** The rows that a case shows in addition to the row at the beginning of its title. */
+/** The rows that a case shows besides the row at the beginning of its title. */
 const ALSO_SHOWN: Readonly<Record<string, string>> = {
   'E-02 a TLS hello': 'What-6a',
   'E-02 HTTP/2.0': 'What-6b',
@@ -71,7 +71,7 @@ function tagsOf(title: string): string[] {
   return [title.split(' ', 1), ALSO_SHOWN[title] ?? []].flat();
 }
 
-describe('refused, with 400 unless a title names another status, and the next request on the connection is not executed:', () => {
+describe('refused, with 400 unless the title names another status; the next request on the connection is not executed:', () => {
   for (const [title, bytes] of [
     ['E-01 two hosts', get('/healthz', HOST + HOST)],
     ['E-01 two hosts that differ', get('/healthz', `${HOST}Host: other.example\r\n`)],
@@ -205,13 +205,13 @@ describe('served, with the connection kept:', { tags: ['What-6'] }, () => {
     expect((await kept(chunked('chunked', `${body}0\r\nTrailer: a\r\n\r\n`))).status).toBe(201);
   });
 
-  test('E-02 HTTP/1.0, whose connection ends with its answer', async () => {
+  test('E-02 HTTP/1.0, and the connection ends with the answer', async () => {
     const [answer] = await exchange('GET /healthz HTTP/1.0\r\n\r\n');
     expect(answer?.status).toBe(200);
   });
 });
 
-describe('answered for its content, with the connection kept:', () => {
+describe('answered according to its content, with the connection kept:', () => {
   test.each(['TRACE', 'PROPFIND', 'QUERY', 'PURGE', 'PUT', 'PATCH'])(
     'E-07 %s with 405 and Allow',
     { tags: ['E-07'] },
@@ -294,7 +294,7 @@ describe('refused before a byte of the body is requested:', { tags: ['E-11'] }, 
     ),
   ])('%s', async (_row, bytes, status, code) => {
     using raw = await RawSocket.open(rig().port);
-    // No byte of the body is sent, so the answer cannot depend on one.
+    // The client sends no byte of the body, so the answer cannot depend on one.
     const answer = await raw.send(bytes).answer();
     expectRefusal(answer, status, code);
     expect(answer.headers['connection']).toBe('close');
@@ -324,7 +324,7 @@ describe('refused before a byte of the body is requested:', { tags: ['E-11'] }, 
   });
 });
 
-test('E-12 bytes that are refused before they are a request are counted by status and end the connection', {
+test('E-12 bytes that are refused before they form a request are counted by status and end the connection', {
   tags: ['E-12'],
 }, async () => {
   const counted = async () => seriesOf((await rig().request('/metrics', { key: TOKEN })).text);
@@ -369,7 +369,7 @@ describe('E-17 many requests in a row on one connection', { tags: ['E-17'] }, ()
     const paths = Array.from({ length: requests }, (_, index) => (index % 2 === 0 ? '/v1/whoami' : '/v1/jobs?limit=0'));
     using raw = await RawSocket.open(limited().port);
     const answers = await raw.send(paths.map((path) => get(path, HOST + KEY)).join('')).answers(requests);
-    // Each answer belongs to its own request: it is the answer of the path, or says that the budget is spent.
+    // Each answer belongs to its own request: it is the path's answer, or it says that the budget is spent.
     const ownStatuses = paths.map((path) => [path === '/v1/whoami' ? 200 : 400, 429]);
     expect(answers.filter(({ status }, index) => !ownStatuses[index]?.includes(status))).toEqual([]);
     const served = answers.filter(({ status }) => status !== 429).length;

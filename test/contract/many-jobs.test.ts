@@ -1,11 +1,11 @@
-/** Many at once: each job gives back exactly its own output. */
+/** Many jobs at once: each returns exactly its own output. */
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
 
 const rig = useRig();
 
-/** A program in each language in turn that writes unique text on both streams. */
+/** A program that writes unique text on both streams. The index selects one language after the other. */
 function programOf(index: number): { language: string; code: string } {
   switch (index % 3) {
     case 0:

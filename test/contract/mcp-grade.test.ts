@@ -61,7 +61,7 @@ describe('a grading', () => {
     ]);
   });
 
-  test('supports groups of tests, and a checker with a file of its own', async () => {
+  test('supports groups of tests, and a checker with its own file', async () => {
     const checker = {
       language: 'python',
       code: 'import sys\nsys.exit(open("input/output").read() != open("input/words/said").read())',
@@ -108,7 +108,7 @@ describe('a grading', () => {
     expect(content[0]?.text).toContain(`  ends time_limit: 0 of 1 points, cpu_limit, ${tests[0].job_id}`);
   });
 
-  test('with more than a hundred tests lists the failed ones, and says how many tests it leaves out', async () => {
+  test('of more than a hundred tests lists the failed tests, and says how many tests it leaves out', async () => {
     const many = Array.from({ length: 105 }, (_, index) => ({ name: `t${index}`, expected: index === 104 ? '1' : '' }));
     const { structuredContent } = await grade({ programs: [{ language: 'bash', code: 'true' }], tests: many });
     const [{ tests, tests_left_out, points, points_max }] = structuredContent.programs;
@@ -143,7 +143,7 @@ test.each([
   ['two tests of one name', { programs: [DOUBLE], tests: [RIGHT, RIGHT] }, /two tests have the same name: right/],
   ['an unknown language', { programs: [{ language: 'cobol', code: '1' }], tests: [RIGHT] }, /unsupported_language/],
   ['no tests', { programs: [DOUBLE], tests: [] }, /tests/],
-])('a call with a fault gets an error that says what is wrong: %s', async (_what, words, reason) => {
+])('a faulty call gets an error that says what is wrong: %s', async (_what, words, reason) => {
   expect(await grade(words)).toMatchObject({
     isError: true,
     content: [{ text: expect.stringMatching(reason) as string }],

@@ -1,4 +1,4 @@
-/** `vouchbox mcp --tools-from`: programs call the tools of another server, made with the official MCP library. */
+/** `vouchbox mcp --tools-from`: programs call the tools of another server, which is made with the official MCP library. */
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -40,7 +40,7 @@ describe('vouchbox mcp --tools-from with some of the server’s tools allowed', 
     return ((await agent.callTool({ name: 'run_code', arguments: words })) as unknown as Ran).structuredContent;
   };
 
-  test('run_code describes the allowed tools, each on one line whatever the server’s texts contain', async () => {
+  test('run_code describes the allowed tools, each on one line, whatever the server’s texts contain', async () => {
     const { tools } = await agent.listTools();
     const about = tools.find(({ name }) => name === 'run_code');
     const lines = about?.description?.split('\n') ?? [];

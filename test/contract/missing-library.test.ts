@@ -1,4 +1,4 @@
-/** The list of a pack's libraries, and the remark about a program that imports a library which is missing. */
+/** The list of a pack's libraries, and the remark about a program that imports a missing library. */
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, test } from 'vitest';
@@ -25,7 +25,7 @@ describe('a service with a pack of libraries', { timeout: BUILD_MILLISECONDS_MAX
     expect(slugify).toEqual({ language: 'python', name: 'python-slugify', version: '4.0.0', modules: ['slugify'] });
   });
 
-  test('makes vouchbox run name the pack that has the library which a program failed to import', async () => {
+  test('makes vouchbox run name the pack with the library that a program failed to import', async () => {
     const missed = await run('import slugify', '--language', 'python');
     expect(missed.code).toBe(1);
     expect(missed.stderr).toMatch(/^vouchbox: slugify is in a pack: --runtime tiny$/m);
@@ -49,7 +49,7 @@ describe('a service with a pack of libraries', { timeout: BUILD_MILLISECONDS_MAX
     ['python', 'import torch', 'torch'],
     ['node', 'require("left-pad/part")', 'left-pad'],
     ['node', 'import "@scope/left-pad";', '@scope/left-pad'],
-  ])('makes vouchbox run say of a program in %s with %j that no pack has the library', async (language, code, name) => {
+  ])('makes vouchbox run say that no pack has the library (a program in %s with %j)', async (language, code, name) => {
     const { stderr } = await run(code, '--language', language);
     expect(stderr).toContain(`vouchbox: no listed pack of this service has ${name};`);
   });

@@ -1,4 +1,4 @@
-/** `vouchbox monitor` over real HTTP: its reports on a log that only grows, and on every kind of log that does not. */
+/** `vouchbox monitor` over real HTTP: its reports about a log that only grows, and about every kind of log that does not. */
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -58,7 +58,7 @@ function promiseBy(seconds: number, logOrigin = 'log.example/log/1'): string {
   return file(Buffer.from(signStatement(promiseStatement(predicate), signer).envelope).toString());
 }
 
-/** The address of a service that shows this log, except for the answers in `says`. `grows` is called before each proof. */
+/** The address of a service that shows this log but gives the answers in `says`. `grows` is called before each proof. */
 async function showing(
   shown: TestLog,
   says: Readonly<Record<string, string>> = {},
@@ -84,7 +84,7 @@ async function showing(
 const pinned = () => ['--log-key', file(log.key.text), '--witness', file(witness.text), '--state', state];
 const looked = (url: string, ...more: string[]) => vouchbox(['monitor', url, ...pinned(), '--once', ...more]);
 
-test('the monitor stores the newest head of a log that grew, with its witnesses', async () => {
+test('the monitor stores the newest head of a log that grew, and the head’s witnesses', async () => {
   const first = await looked(await showing(log));
   expect([first.code, first.stdout]).toEqual([
     0,
@@ -126,7 +126,7 @@ test.each([
   expect(readFileSync(state, 'utf8')).toBe(before);
 });
 
-test('the monitor saves a proof that convinces anyone if two addresses show two histories of one log', async () => {
+test('if two addresses show two histories of one log, the monitor saves a proof that convinces anyone', async () => {
   const forked = grownBy(new TestLog(undefined, log.key), 9, 'another');
   const ended = await vouchbox(['monitor', await showing(log), await showing(forked), ...pinned()]);
   expect([ended.code, ended.stdout]).toEqual([6, expect.stringContaining('FORKED')]);
@@ -134,7 +134,7 @@ test('the monitor saves a proof that convinces anyone if two addresses show two 
   expect([shown.exitCode, shown.stdout]).toEqual([6, expect.stringContaining('FORKED')]);
 });
 
-test('the monitor saves, beside a promise, the first head that a witness saw after the promised time', async () => {
+test('beside a promise, the monitor saves the first head that a witness saw after the promised time', async () => {
   const [due, later, elsewhere] = [promiseBy(SEEN), promiseBy(SEEN + 1), promiseBy(SEEN, 'log.example/log/2')];
   const promises = [due, later, elsewhere].flatMap((promise) => ['--promise', promise]);
   const first = await looked(await showing(log), ...promises);
@@ -149,7 +149,7 @@ test('the monitor saves, beside a promise, the first head that a witness saw aft
 });
 
 test.each(['--log-key', '--witness', '--promise'])(
-  'vouchbox monitor reports in one line that the file of %s cannot be read',
+  'vouchbox monitor reports in one line that the file with %s cannot be read',
   async (option) => {
     const nowhere = join(scratch, 'nowhere');
     const looked = await vouchbox(['monitor', 'http://127.0.0.1:1', ...pinned(), '--once', option, nowhere]);
@@ -169,7 +169,7 @@ test('with --accept-reopened, the monitor follows the next tree of a log that wa
   expect(await looked(await showing(log))).toMatchObject({ code: 6, stdout: expect.stringMatching(/^ROLLED BACK/) });
 });
 
-test('with --accept-reopened, a monitor that keeps running accepts one new tree of a log, and no later one', async () => {
+test('with --accept-reopened, a monitor that keeps running accepts one new tree of a log, but no later tree', async () => {
   await looked(await showing(log));
   const next = log.reopened();
   const says: Record<string, string> = {};
@@ -183,7 +183,7 @@ test('with --accept-reopened, a monitor that keeps running accepts one new tree 
   });
 });
 
-test('the monitor watches a promise from one tree of a log in the next tree, which must keep the promise', async () => {
+test('the monitor watches a promise from one tree of a log in the next tree, where it must be kept', async () => {
   await looked(await showing(log));
   const due = promiseBy(SEEN);
   const words = ['--promise', due, '--promise', due, '--accept-reopened'];
@@ -192,7 +192,7 @@ test('the monitor watches a promise from one tree of a log in the next tree, whi
   expect(readFileSync(`${due}.head`, 'utf8')).toContain('log.example/log/2\n1\n');
 });
 
-test('the monitor says that only two different heads of the same size would prove a fork to others', async () => {
+test('the monitor says that only two different heads with the same size would prove a fork to others', async () => {
   await looked(await showing(log));
   const older = await looked(await showing(grownBy(new TestLog(undefined, log.key), 3, 'statement')));
   expect([older.code, older.stderr]).toEqual([
@@ -207,13 +207,13 @@ test.each([
   ['does not answer', 'http://127.0.0.1:1'],
   ['answers with too much', { '/log/checkpoint': 'A'.repeat(200_000) }],
   ['shows no proof that it grew', { '/log/consistency': 'garbage' }],
-])('the monitor reports NO ANSWER of a log that %s', async (_what, says) => {
+])('the monitor reports NO ANSWER from a log that %s', async (_what, says) => {
   await looked(await showing(log));
   const url = typeof says === 'string' ? says : await showing(grownBy(log.fork(), 5, 'more'), says);
   expect(await looked(url)).toMatchObject({ code: 4, stdout: expect.stringMatching(/^NO ANSWER/) });
 });
 
-test('vouchbox monitor refuses an --every that is longer than a timer of Node can wait', async () => {
+test('vouchbox monitor refuses an --every that is longer than a Node timer can wait', async () => {
   const ended = await vouchbox(['monitor', await showing(log), ...pinned(), '--every', '9999999']);
   expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('from 1 to 2147483') });
 });

@@ -1,4 +1,4 @@
-/** Spec § Outputs as inputs, Inputs-8 to Inputs-10: standard input that is an upload or an output of another job. */
+/** Spec § Outputs as inputs, Inputs-8 to Inputs-10: standard input that is an upload, or an output from another job. */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ async function producer() {
   return { job_id, text, blob: `sha256:${digestOf(text)}`, from: { job_id, path: 'output/a' } };
 }
 
-/** An upload of this many bytes, which are not text. */
+/** Uploads this many bytes that are not text. */
 async function uploaded(bytes: number, to: Rig = rig()) {
   const content = Buffer.alloc(bytes, `\xff\x00${++made} `, 'latin1');
   const { blob } = await to.alpha.client.upload(new Uint8Array(content));
@@ -56,7 +56,7 @@ describe('standard input that names a blob or an output', () => {
     expect(detail.receipt?.stdin_sha256).toBe(sha256);
   });
 
-  test('may be an output of another job, and the digest of the policy covers the names of this job and output', {
+  test('may be an output from another job, and the policy’s digest covers the names of this job and output', {
     tags: ['Inputs-8', 'Inputs-10'],
   }, async () => {
     const { blob, from, text } = await producer();
@@ -71,7 +71,7 @@ describe('standard input that names a blob or an output', () => {
     }
   });
 
-  test('is refused for every fault for which a named file is refused, and no job is made', {
+  test('is refused for the same faults as a named file, and no job is made', {
     tags: ['Inputs-8', 'AUTH-21'],
   }, async () => {
     const { blob, from } = await producer();
@@ -107,7 +107,7 @@ describe('standard input that names a blob or an output', () => {
   });
 
   test.each(['text', 'upload', 'output', 'digest'] as const)(
-    'may have another form when it is submitted again under the idempotency key of a job whose stdin was a %s',
+    'may have another form in a repeated submission, under the idempotency key of a job whose stdin was a %s',
     { tags: ['Inputs-9'] },
     async (first) => {
       const { text, blob, from } = await producer();
@@ -122,7 +122,7 @@ describe('standard input that names a blob or an output', () => {
     },
   );
 
-  test('that is damaged in the store is never passed to a program as if it were complete', {
+  test('that is damaged in the store is never passed to a program as if it were whole', {
     tags: ['Inputs-8'],
   }, async () => {
     const { blob } = await uploaded(MIB);
@@ -153,7 +153,7 @@ describe('an export', { tags: ['Inputs-10'] }, () => {
   const verify = (...words: string[]) =>
     serviceVerify([...words, '--public-key', at('pinned.pem'), '--tenant', 'alpha']);
 
-  test('has the bytes of a named stdin, and names the job that made them; a changed byte of either job is found', async () => {
+  test('has a named stdin’s bytes, and names the job that made them; a changed byte in either job is found', async () => {
     const { from, text } = await producer();
     const { job_id } = await rig().run(given({ from }) as JobSubmission);
     const keys = ['attestation-keys', 'export', '--output', at('pinned.pem'), '--data-dir', rig().dataDir];

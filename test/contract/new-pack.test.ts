@@ -1,4 +1,4 @@
-/** A runtime pack that is built while the service runs: it is offered without a restart, once it proved itself. */
+/** A runtime pack that is built while the service runs: once it has proved itself, it is offered without a restart. */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

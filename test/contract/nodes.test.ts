@@ -21,7 +21,7 @@ let other: Rig;
 
 const NODE: RigSettings = { provider: 'subprocess', concurrency: '1', 'attestation-mode': 'on' };
 
-/** Makes a data directory with the signing keys of this rig, so that a node there signs with the same key. */
+/** Makes a data directory with this rig's signing keys. A node with that directory signs with the same key. */
 function directoryLike(rig: Rig): string {
   const directory = mkdtempSync(join(tmpdir(), 'svc-rig-'));
   cpSync(join(rig.dataDir, 'attestation-keys'), join(directory, 'attestation-keys'), { recursive: true });
@@ -41,7 +41,7 @@ afterAll(async () => {
 
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
 
-/** Starts a program on a node and resolves once its output shows, at that node, that it runs. */
+/** Starts a program on a node, and resolves once its output at that node shows that it runs. */
 async function running(rig: Rig): Promise<string> {
   const { client } = rig.alpha;
   const { job_id } = await client.submit(sleeper);
@@ -49,7 +49,7 @@ async function running(rig: Rig): Promise<string> {
   return job_id;
 }
 
-/** How many jobs each living node runs or has taken, the fewest first. */
+/** How many jobs each living node runs or has taken, in ascending order. */
 async function held(): Promise<number[]> {
   await using session = await Session.open(url, {});
   const sql = 'select count(claims.job_id)::int as jobs from nodes left join claims using (node) group by node';
@@ -57,7 +57,7 @@ async function held(): Promise<number[]> {
   return rows.map(({ jobs }) => jobs).toSorted((few, many) => few - many);
 }
 
-test('a job that was sent to a busy node runs on another node, and a wait at the first node gets its result', async () => {
+test('a job sent to a busy node runs on another node, and a wait at the busy node gets the job’s result', async () => {
   const first = await running(one);
   const second = await running(one);
   expect(await held()).toEqual([1, 1]);
@@ -104,7 +104,7 @@ test('a caller at one node sees each tool call of a program on another node, and
 }, async () => {
   const code =
     'for n in range(5): print(call("search", n=n)["result"])\nbegin("search"); begin("search"); print({told()["call"] for n in range(2)})';
-  // The only slot of the node `one` is taken, so the next job runs at the other node.
+  // The only slot of the node `one` is taken, so the next job runs on the other node.
   const busy = await running(one);
   const { job_id } = await one.alpha.client.submit(callingPython(code));
   const stream = await AnsweringStream.open(one, job_id);
@@ -124,7 +124,7 @@ test('a caller at one node sees each tool call of a program on another node, and
   await one.alpha.client.cancel(busy);
 });
 
-test('a job is followed live at one node while it runs at the other', async () => {
+test('a job is followed live at one node while it runs on the other', async () => {
   const code = 'for n in 1 2 3; do echo $n; sleep 0.2; done';
   const { job_id } = await one.alpha.client.submit({ language: 'bash', code });
   const [here, there] = await Promise.all(
@@ -157,7 +157,7 @@ test('submissions with one idempotency key make one job, whichever nodes they ar
   expect(answers.filter((answer) => answer.headers.get('idempotency-replayed') === 'false')).toHaveLength(1);
 });
 
-test('one of several concurrent steps of a session is accepted, and every node continues from its state', {
+test('one of a session’s concurrent steps is accepted, and every node continues from that step’s state', {
   tags: ['Sessions-9'],
 }, async () => {
   const first = await (await one.alpha.client.session('shared')).run('xs = [0]');
@@ -194,7 +194,7 @@ test('once a key is revoked at one node, the other node refuses it too', async (
   expect(await status()).toBe(401);
 });
 
-test('every node serves the attestation that one of them signed', async () => {
+test('every node serves the attestation that one node signed', async () => {
   const { job_id } = await one.run({ language: 'bash', code: 'echo signed' });
   const envelope = async (rig: Rig) => await rig.request(`/v1/jobs/${job_id}/attestation`);
   await expect.poll(async () => (await envelope(one)).status).toBe(200);
@@ -202,7 +202,7 @@ test('every node serves the attestation that one of them signed', async () => {
   expect(there.text).toBe(here.text);
 });
 
-/** For each living node, its own reason why it cannot sign; null if it can sign. The oldest node is first. */
+/** For each living node, oldest first: why the node cannot sign, as it reports itself; null if it can sign. */
 async function signingProblems(): Promise<(string | null)[]> {
   await using session = await Session.open(url, {});
   const { rows } = await session.execute<{ problem: string | null }>({
@@ -240,7 +240,7 @@ test('while the signing node has no key, another node signs', async () => {
   await expect.poll(signingProblems).toEqual([null, null]);
 });
 
-test('a node without the signing key of the service does not start, and says to copy attestation-keys', async () => {
+test('a node without the service’s signing key does not start, and says to copy attestation-keys', async () => {
   const refusal = await Rig.start({ ...NODE, 'database-url': url }).catch((error: Error) => error);
   expect(refusal).toMatchObject({
     name: 'StartError',
@@ -249,7 +249,7 @@ test('a node without the signing key of the service does not start, and says to 
   });
 });
 
-test('only one node sends the wake-up for a waiting job, and the followers of the job learn of its end', async () => {
+test('only one node sends the wake-up for a waiting job, and the job’s followers learn of its end', async () => {
   await using session = await Session.open(url, {});
   const asked = async <Row>(sql: string) => (await session.execute<Row & object>({ sql, parameters: [] })).rows;
   const channels = await asked<{ name: string }>(

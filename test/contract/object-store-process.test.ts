@@ -1,4 +1,4 @@
-/** A service with an object store: its process is killed while it moves content, and a command reads its data later. */
+/** A service with an object store: its process is killed while it moves content, and later a command reads the service's data. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,9 +10,9 @@ import { leftoversOf } from '../rig/leftovers.ts';
 import { openObjectProxy } from '../rig/object-proxy.ts';
 import { hasObjectServer, type ObjectServer, startObjectServer } from '../rig/object-server.ts';
 
-/** The timeout of polls, which may take long if the host does other work. */
+/** The timeout for polls. They may take long if the host does other work. */
 const soon = { timeout: 60_000 };
-/** A job whose artifact and result are large, and stay large when they are compressed. */
+/** A job whose artifact and result are large, even when they are compressed. */
 const large = {
   language: 'python' as const,
   code: `
@@ -100,7 +100,7 @@ describe.skipIf(!hasObjectServer())('a service with an object store', () => {
     expect(leftoversOf(dataDir)).toEqual([]);
   });
 
-  test("vouchbox export of a stopped service needs the object store's settings, and names those that are missing", async () => {
+  test("vouchbox export from a stopped service needs the object store's settings, and names the missing ones", async () => {
     const exported = (env: Record<string, string>) =>
       vouchbox(['export', job_id, '--data-dir', dataDir, '--tenant', 'alpha'], { cwd: scratch, env });
     const without = await exported({});

@@ -1,4 +1,4 @@
-/** Large artifacts and results in an S3-compatible store: a real one, which the set-up for tests installs. */
+/** Large artifacts and results in a real S3-compatible store, which the set-up for tests installs. */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,10 +8,10 @@ import { changeFile, hasObjectServer, type ObjectServer, startObjectServer } fro
 import { type Answer, Rig, type RigSettings } from '../rig/rig.ts';
 
 const KIB = 1024;
-/** The timeout of polls, which may take long if the host does other work. */
+/** The timeout for polls. They may take long if the host does other work. */
 const soon = { timeout: 60_000 };
 
-/** Writes an artifact that no compression makes smaller, and as much output. */
+/** Writes an artifact that cannot be compressed, and the same amount of output. */
 const large = (seed: number) => ({
   language: 'python' as const,
   code: `
@@ -62,7 +62,7 @@ describe.skipIf(!hasObjectServer())('an object store', () => {
   const resultArtifact = (job_id: string): Promise<Answer> => rig.request(`/v1/jobs/${job_id}/result-artifact`);
   const resultOf = (job_id: string): Promise<Answer> => rig.request(`/v1/jobs/${job_id}/result`);
 
-  /** The bytes of the one artifact of a result. */
+  /** The bytes of a result's only artifact. */
   const artifactIn = ({ json }: Answer): Buffer => Buffer.from(json.artifacts[0].content_base64 as string, 'base64');
 
   const digestOf = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex');
@@ -84,7 +84,7 @@ describe.skipIf(!hasObjectServer())('an object store', () => {
     expect(digestOf(artifactIn(await resultOf(job_id)))).toBe(result.artifacts[0]?.sha256);
   });
 
-  test('that is down lets jobs end and be read, and receives their contents when it is up again', async () => {
+  test('that is down does not stop jobs from ending and being read; once up again, it receives their contents', async () => {
     await server.refuse();
     const { job_id, result } = await rig.run(large(2));
     expect(result.status).toBe('succeeded');
@@ -95,7 +95,7 @@ describe.skipIf(!hasObjectServer())('an object store', () => {
     expect(digestOf(artifactIn(await resultOf(job_id)))).toBe(result.artifacts[0]?.sha256);
   });
 
-  test('that refuses a read makes the service answer 503 store_unavailable, which a client may retry', async () => {
+  test('that refuses a read makes the service answer 503 store_unavailable, and a client may then retry', async () => {
     const { job_id } = await rig.run(large(3));
     await moved(job_id);
     await server.refuse();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { CONTRACT_NOT_ON_POSTGRES, POSTGRES_SETUP } from '../../tools/postgres-tests.ts';
 
-/** The beginnings of the titles of tests that open the file of a store, or give a command only its directory. */
+/** The first words in the titles of tests that open a store's file, or give a command only the store's directory. */
 const OF_A_FILE = [
   'a service accepts a key that was issued before its start',
   'the bytes of an attestation are the same after a restart',
@@ -41,7 +41,7 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },
-    // Tags of tests are ids of statements. Only the configuration of `npm test` declares them, so any tag is allowed.
+    // Tests' tags are statement ids. Only the configuration for `npm test` declares them, so any tag is allowed here.
     strictTags: false,
     maxWorkers: 3,
   },

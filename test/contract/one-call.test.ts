@@ -1,4 +1,4 @@
-/** Running a program in one call, and following it by long polls. Older clients use neither. */
+/** Running a program in one call, and following it with long polls. Older clients do neither. */
 import type { JobDetail, JobEvent, ReplayPage } from '@vouchbox/protocol';
 import { openCredentials } from '@vouchbox/server';
 import { describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ function submit(body: unknown, query: string, headers: Readonly<Record<string, s
 const SLEEPS = { language: 'bash', code: 'echo so far; sleep 300', limits: { wall_seconds: 300 } };
 
 describe('a submission with wait_seconds', () => {
-  test('answers 201 with the same result that a later read returns', { tags: ['Submit-8'] }, async () => {
+  test('answers 201 with the result that a later read returns too', { tags: ['Submit-8'] }, async () => {
     const { status, headers, json } = await submit({ language: 'bash', code: 'echo done; exit 3' }, '?wait_seconds=60');
     expect(status).toBe(201);
     expect(headers.get('location')).toBe(`/v1/jobs/${json.job_id}`);
@@ -30,7 +30,7 @@ describe('a submission with wait_seconds', () => {
     expect(json.result.artifacts[0]).toMatchObject({ path: 'output/a', size_bytes: 1_000_000 });
   });
 
-  test('answers without a result when the wait is over, and the job continues', { tags: ['Submit-8a'] }, async () => {
+  test('answers without a result if the wait runs out, and the job continues', { tags: ['Submit-8a'] }, async () => {
     const { status, json } = await submit(SLEEPS, '?wait_seconds=0.2');
     expect(status).toBe(201);
     expect(json).not.toHaveProperty('result');
@@ -101,7 +101,7 @@ describe('a submission with include', () => {
   const PARTS = 'receipt,detail,history';
   const hello = { language: 'bash', code: 'echo out; echo err >&2' };
 
-  test('answers with the result, and with receipt, detail and history as other operations return them', {
+  test('answers with the result, and with the receipt, detail and history that other operations return', {
     tags: ['Submit-9', 'Submit-9a'],
   }, async () => {
     const { json } = await submit(hello, `?wait_seconds=60&include=${PARTS}`);
@@ -113,7 +113,7 @@ describe('a submission with include', () => {
     expect(json).not.toHaveProperty('stream_ticket');
   });
 
-  test('answers with all of more than 1200 events, and with a program of 200 kB', {
+  test('answers with a whole history of more than 1200 events, and with a program of 200 kB', {
     tags: ['Submit-9a'],
   }, async () => {
     const code = `for ((i = 0; i < 1200; i++)); do echo $i; done # ${'x'.repeat(200_000)}`;
@@ -139,7 +139,7 @@ describe('a submission with include', () => {
     },
   );
 
-  test("answers with a ticket that opens the job's stream once, and a repeated submission with a new ticket", {
+  test("answers with a ticket that opens the job's stream once; a repeated submission gets a new ticket", {
     tags: ['Submit-9b'],
   }, async () => {
     const headers = { 'idempotency-key': 'one-call-ticket' };
@@ -173,7 +173,7 @@ describe('a submission with include', () => {
     },
   );
 
-  test('a stream ends with the result and the receipt if they are requested with include', {
+  test('a stream ends with the result and the receipt if include asks for them', {
     tags: ['Stream-3f', 'Stream-3b'],
   }, async () => {
     const code = `${hello.code}; head -c 200000 /dev/zero | tr '\\0' é; head -c 200000 /dev/zero > output/a`;
@@ -199,7 +199,7 @@ describe('a submission with include', () => {
     return (await rig().request(`/v1/jobs/${job_id}`)).json as JobDetail;
   }
 
-  /** The events of one connection. Rejects if it is not opened. */
+  /** The events from one connection. Rejects if the connection is not opened. */
   async function streamed(path: string): Promise<JobEvent[]> {
     const socket = new WebSocket(`${rig().service.url.replace('http', 'ws')}${path}`);
     const events: JobEvent[] = [];
@@ -235,7 +235,7 @@ describe('a replay with wait_seconds', () => {
     });
   });
 
-  test('answers with an empty page and the given cursor when the wait is over', {
+  test('answers with an empty page and the given cursor if the wait runs out', {
     tags: ['Replay-7'],
   }, async () => {
     const { json } = await submit(SLEEPS, '');

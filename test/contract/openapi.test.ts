@@ -1,7 +1,7 @@
 /**
- * Spec § Versioning 1: the document describes the service exactly. Of all codes of the error table, each operation gives
- * exactly those that the document lists for it. Every success has exactly the listed headers. Every parameter accepts
- * what its schema says.
+ * Spec § Versioning 1: the document describes the service exactly. Of all codes in the error table, each operation gives
+ * exactly those that the document lists for that operation. Every success has exactly the listed headers. Every parameter
+ * accepts what its schema says.
  */
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -47,19 +47,19 @@ const GRADING = JSON.stringify({ programs: [{ language: 'bash', code: 'true' }],
 const UPGRADE =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
 
-/** How a request, or the server that gets it, differs from the plain request and server. */
+/** How a request differs from the plain request, or its server from the plain server. */
 interface Change {
   readonly server?: TestServerOptions;
-  /** The change of the server before the first request. */
+  /** Changes the server before the first request. */
   readonly prepare?: (server: TestServer) => unknown;
-  /** Whether the operator set no metrics token, and no pages were built. */
+  /** True if the operator set no metrics token and no pages were built. */
   readonly hasNothingOptional?: true;
   /** Null sends no credential. */
   readonly key?: string | null;
   readonly query?: string;
-  /** Whole lines. */
+  /** Whole header lines. */
   readonly headers?: string;
-  /** Sent after the head, with its length and type unless `headers` state them. */
+  /** Sent after the head. The head has the body's length and type unless `headers` state them. */
   readonly body?: string;
   readonly job_id?: string;
   readonly sha256?: string;
@@ -131,7 +131,7 @@ const pathOf = ({ path }: ContractOperation) =>
     .replace('{file}', 'a.js')
     .replace('{tile}', '0/000');
 
-/** The query parameters without which the operation refuses every request. */
+/** Query parameters that an operation requires in every request. */
 const NEEDED: Readonly<Record<string, string>> = {
   getLogLeafProof: `hash=${'0'.repeat(64)}`,
   getLogConsistency: 'old=1',
@@ -168,7 +168,7 @@ function requestOf({ id, method, path }: ContractOperation, change: Change): str
   return `${lines.join('\r\n')}\r\n${id === 'streamEvents' ? UPGRADE : ''}${headers}\r\n${body}`;
 }
 
-/** A server in which these methods of jobs and gradings, which are below HTTP, refuse with the code. */
+/** A server in which these methods of jobs and gradings refuse with the code. The methods are a layer below HTTP. */
 function refusing(code: ErrorCode, ...methods: (keyof Jobs)[]): Change {
   const refused = Object.fromEntries(methods.map((name) => [name, refusalOf(code)]));
   return { server: { jobs: refused, gradings: refused } };
@@ -196,7 +196,7 @@ const none = { total: 10, perTenant: 0 };
 const FULL = new StoreError('full', 'there is no space left');
 const rejecting = () => Promise.reject(FULL);
 
-/** How to provoke each code, except the code for a method that no operation of the path has. */
+/** How to provoke each code, except the code for a method that none of the path's operations has. */
 const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Change>> = {
   invalid_request: { headers: 'Host: y\r\n' },
   invalid_json: { body: '{' },
@@ -290,7 +290,7 @@ function refuseForSpace(): Promise<never> {
   return Promise.reject(new ServiceError('insufficient_storage', 'There is no space left to store this.'));
 }
 
-/** How to provoke the code at this operation, which would refuse a parameter that it does not know. */
+/** How to provoke the code at this operation, without parameters that the operation would refuse as unknown. */
 function provocationOf(code: keyof typeof PROVOCATIONS, { id, method }: ContractOperation): Change {
   const change = PROVOCATIONS[code];
   if (code === 'shutting_down' && !WAITING.includes(id)) return WITHOUT_QUERY;
@@ -318,7 +318,7 @@ describe('an operation gives exactly the refusals that the document lists for it
   test.each(operations)('%s', async (_id, operation) => {
     for (const code of codes) {
       const answer = await ask(operation, provocationOf(code, operation));
-      // The bodies of this server's jobs are scripted; other tests compare real ones with the contract.
+      // The bodies for this server's jobs are scripted. Other tests compare real bodies with the contract.
       const isRefusal = answer.text.startsWith('{"error":');
       const mismatch = isRefusal ? contract.mismatchOf(operation, answer) : contract.headMismatchOf(operation, answer);
       expect([code, mismatch]).toEqual([code, null]);
@@ -329,7 +329,7 @@ describe('an operation gives exactly the refusals that the document lists for it
   });
 });
 
-/** The statuses that were seen of each operation. */
+/** The statuses with which each operation has answered. */
 const seen = new Map<string, Set<number>>();
 function statusesOf({ id }: ContractOperation): Set<number> {
   const statuses = seen.get(id) ?? new Set();
@@ -404,7 +404,7 @@ test('the front page has exactly the members that the document lists', { tags: [
   expect(contract.mismatchOf(front, await ask(front, PLAIN))).toBeNull();
 });
 
-describe('a path accepts the methods that the document lists, OPTIONS, HEAD where GET is listed, and no other:', {
+describe('a path accepts the methods that the document lists, OPTIONS, HEAD if GET is listed, and no others:', {
   tags: ['Endpoints-1a', 'Headers-1', 'Errors-10'],
 }, () => {
   const paths = Map.groupBy(contract.operations, ({ path }) => path);
@@ -430,7 +430,7 @@ describe('a path accepts the methods that the document lists, OPTIONS, HEAD wher
     if (!listed.has('GET')) return;
     const [head, get] = [await answerTo('HEAD'), await answerTo('GET')];
     expect(head.status).toBe(get.status);
-    // `fetch` sends a HEAD request on a connection of its own, so the header `keep-alive` may differ.
+    // `fetch` sends a HEAD request on a separate connection, so the header `keep-alive` may differ.
     const namesIn = ({ headers }: Response) => [...headers.keys()].filter((name) => name !== 'keep-alive');
     expect(namesIn(head)).toEqual(namesIn(get));
     expect(await head.text()).toBe('');
@@ -444,7 +444,7 @@ test('metrics are served in both media types that the document lists', () => {
   }
 });
 
-/** Texts that a parameter accepts, and texts that it refuses, by its schema alone. */
+/** Texts that a parameter with this schema accepts, and texts that it refuses. */
 function textsFor(schema: JsonSchema): { readonly taken: string[]; readonly refused: string[] } {
   const { type, minimum = 0, maximum = 0, maxLength = 0, pattern, enum: words, items } = contract.resolved(schema);
   const listed = words ?? contract.resolved(items ?? {}).enum;
@@ -464,7 +464,7 @@ function textsFor(schema: JsonSchema): { readonly taken: string[]; readonly refu
   return { taken: ['x', 'x'.repeat(maxLength)], refused: ['', 'a b', long] };
 }
 
-describe('a parameter accepts the values that its schema allows, and no other:', { tags: ['Versioning-1'] }, () => {
+describe('a parameter accepts the values that its schema allows, and no others:', { tags: ['Versioning-1'] }, () => {
   const all = contract.operations.flatMap((operation) =>
     operation.parameters.map((parameter) => [operation.id, parameter.name, operation, parameter] as const),
   );
@@ -481,7 +481,7 @@ describe('a parameter accepts the values that its schema allows, and no other:',
   });
   const STATUS: Readonly<Record<string, number>> = { submitJob: 201, submitGrading: 201, streamEvents: 101 };
 
-  /** The answer of a plain server to the operation with this parameter. */
+  /** A plain server's answer to the operation with this parameter. */
   async function answerTo(operation: ContractOperation, { name, in: place }: Parameter, text: string): Promise<Answer> {
     const change =
       place === 'query' ? { query: `${name}=${encodeURIComponent(text)}` } : { headers: `${name}: ${text}\r\n` };

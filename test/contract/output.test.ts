@@ -1,4 +1,4 @@
-/** Spec § Events 5–6, § Folded result, § Limits: output comes back byte for byte, or the result says it differs. */
+/** Spec § Events 5–6, § Folded result, § Limits: output comes back byte for byte, or the result says that it differs. */
 import { createHash } from 'node:crypto';
 import { recordBytesMax, streamBytesMax, streamRecordsMax } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
@@ -42,7 +42,7 @@ describe('the result has exactly the text that the program wrote:', { tags: ['Re
     expect(JSON.parse(result.stdout)).toEqual({ text: 'x'.repeat(19_988) });
   });
 
-  test('print("é" * 9000), which is longer than one record', async () => {
+  test('print("é" * 9000), whose text is longer than one record', async () => {
     const ran = await python('print("é" * 9000)');
     expect(ran.result.stdout).toBe(`${'é'.repeat(9000)}\n`);
     expect(records(ran, 'stdout')).toHaveLength(2);
@@ -54,14 +54,14 @@ describe('the result has exactly the text that the program wrote:', { tags: ['Re
     expect(result.stderr).toBe('err 1\nerr 2\nerr 3\nerr 4\nerr 5\n');
   });
 
-  test('characters that were written in two parts', async () => {
+  test('characters that the program wrote in two parts', async () => {
     const { result } = await python("import os\nfor byte in '😀é'.encode(): os.write(1, bytes([byte]))");
     expect(result.stdout).toBe('😀é');
   });
 });
 
 describe('bytes that are not UTF-8', () => {
-  test('become one U+FFFD each, and the receipt has the count and the digest of the raw bytes', {
+  test('each become one U+FFFD, and the receipt has the count and the digest of the raw bytes', {
     tags: ['Receipt-15', 'Receipt-16', 'Receipt-17', 'Result-9'],
   }, async () => {
     const bytes = Buffer.from('a\xff\xfeb\n\xc3\n\xe2\x82\n\xed\xa0\x80\n', 'latin1');
@@ -74,12 +74,12 @@ describe('bytes that are not UTF-8', () => {
     });
   });
 
-  test('are kept as U+FFFD even at the very end of the output', async () => {
+  test('become U+FFFD even at the very end of the output', async () => {
     expect((await python(write("b'a\\xe2\\x82'"))).result.stdout).toBe('a\ufffd');
   });
 });
 
-describe('a record of output, which has at most 16 KiB', () => {
+describe('a record of output has at most 16 KiB:', () => {
   test.each([
     [recordBytesMax - 1, 1],
     [recordBytesMax, 1],
@@ -153,7 +153,7 @@ describe('a stream is stored up to 1 MiB', () => {
     expect(result.truncated).toBe(false);
   });
 
-  test('one byte beyond the limit truncates its own stream and leaves the other stream whole', {
+  test('one byte beyond the limit truncates only its own stream', {
     tags: ['Receipt-14', 'Result-6', 'Events-6', 'Limits-10'],
   }, async () => {
     const ran = await python(`${write(`b'x' * ${streamBytesMax + 1}`)}\n${write("b'whole'", 'stderr')}`);
@@ -184,7 +184,7 @@ describe('a stream is stored up to 1 MiB', () => {
   });
 });
 
-test('the receipt has the digest of the stored texts, joined by one LF and without a final LF', {
+test('the receipt has the digest of the stored texts, joined by LF, without a final LF', {
   tags: ['What-8', 'Receipt-12'],
 }, async () => {
   const ran = await bash("printf 'a\\n\\nb'; printf 'é\\n' >&2");
@@ -199,23 +199,23 @@ test('the receipt has the digest of the stored texts, joined by one LF and witho
   });
 });
 
-describe('a program that misuses its streams', () => {
-  test('by closing its stdout keeps its earlier output and its exit code', async () => {
+describe('a program with unusual use of its streams', () => {
+  test('that closes its stdout keeps its earlier output and its exit code', async () => {
     const { result } = await bash('echo before; exec 1>&-; echo after 2>/dev/null; echo err >&2; exit 3');
     expect(result).toMatchObject({ status: 'failed', exit_code: 3, stdout: 'before\n' });
   });
 
-  test('by closing all its streams keeps its earlier output and its exit code', async () => {
+  test('that closes all its streams keeps its earlier output and its exit code', async () => {
     const { result } = await bash('echo a; exec 0<&- 1>&- 2>&-; exit 0');
     expect(result).toMatchObject({ status: 'succeeded', stdout: 'a\n', stderr: '' });
   });
 
-  test('by not reading a stdin of 1 MiB succeeds', async () => {
+  test('that does not read a stdin of 1 MiB succeeds', async () => {
     const { result } = await rig().run({ language: 'bash', code: 'echo done', stdin: 'x'.repeat(1024 * 1024) });
     expect(result).toMatchObject({ status: 'succeeded', stdout: 'done\n' });
   });
 
-  test('by exiting right after a write of 60 kB keeps all of that output', async () => {
+  test('that exits right after a write of 60 kB keeps all of that output', async () => {
     const { result } = await python("import os; os.write(1, b'x' * 60000); os._exit(0)");
     expect(result.stdout).toHaveLength(60_000);
   });

@@ -1,6 +1,6 @@
 /**
- * Languages of runtime packs, from the shipped recipes. Every run builds two packs, for an interpreted and a compiled
- * language, in one class. `npm run packs` builds the others too, which takes some minutes the first time.
+ * Languages in runtime packs, from the shipped recipes. Every run builds two packs, for an interpreted and a compiled
+ * language, in one class. `npm run packs` also builds the others; the first time, this takes some minutes.
  */
 import type { JobSubmission } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
@@ -42,7 +42,7 @@ public class Main {
 }`,
 };
 const languages = Object.keys(PROGRAMS).filter((language) => hasEveryPack || ['lua', 'c', 'cpp'].includes(language));
-/** Compilers take long where a processor is shared. */
+/** Compilers take long on a shared processor. */
 const limits = { wall_seconds: 60, cpu_seconds: 60 };
 const given = { args: ['one', 'two words'], env: { A: 'b=c' }, stdin: 'in', outputs: ['output/**'], limits };
 
@@ -55,7 +55,7 @@ describe.each(hasEveryPack ? ['namespace', 'gvisor'] : ['namespace'])('in the cl
     expect(capabilities.runtime_packs).toContainEqual(expect.objectContaining({ name: 'c', languages: ['c', 'cpp'] }));
   });
 
-  test("the program's usage in the receipt leaves out the compiler's usage", { tags: ['Receipt-30b'] }, async () => {
+  test("the program's usage in the receipt excludes the compiler's usage", { tags: ['Receipt-30b'] }, async () => {
     const { receipt } = (await rig().run({ language: 'c', code: PROGRAMS['c'] ?? '', ...given })).detail;
     const { resource_usage: job, program_usage: program } = receipt ?? {};
     expect(program?.account).toBe(provider === 'gvisor' ? 'guest' : 'cell');
@@ -95,7 +95,7 @@ describe.each(hasEveryPack ? ['namespace', 'gvisor'] : ['namespace'])('in the cl
     expect(result.violations).toEqual([{ type: 'compile', message, phase: 'compile' }]);
   });
 
-  test('a limit that ends the compiler is reported as a limit of the compiler', async () => {
+  test('a limit that ends the compiler is reported as a compiler limit', async () => {
     const code = `template <int N, int M> struct F { static const long v = F<N - 1, 2 * M>::v + F<N - 1, 2 * M + 1>::v; };
 template <int M> struct F<0, M> { static const long v = M; };
 int main() { return F<30, 1>::v; }`;

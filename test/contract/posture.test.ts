@@ -1,5 +1,5 @@
 /**
- * The service claims only observed facts about a job; its program can check them. Spec § Job detail, § Receipt.
+ * The service claims only observed facts about a job. The job's program can check them. Spec § Job detail, § Receipt.
  */
 import { createHash } from 'node:crypto';
 import { verifyReceipt } from '@vouchbox/evidence';
@@ -34,7 +34,7 @@ open('output/b', 'w').write('b')`;
     expect(ran.result).toMatchObject({ status: 'succeeded', violations: [] });
   });
 
-  test('detail has exactly the members of the specification', { tags: ['Detail-1', 'Detail-2', 'GetJob-1'] }, () => {
+  test('the detail has exactly the specified members', { tags: ['Detail-1', 'Detail-2', 'GetJob-1'] }, () => {
     expect(Object.keys(ran.detail).sort()).toEqual(
       [
         'attestation',
@@ -67,7 +67,7 @@ open('output/b', 'w').write('b')`;
     );
   });
 
-  test("detail states the job's posture", {
+  test("the detail states the job's posture", {
     tags: ['Detail-6', 'Detail-7', 'Detail-8', 'Detail-10', 'Detail-11', 'Detail-16'],
   }, () => {
     expect(ran.detail).toMatchObject({
@@ -84,7 +84,7 @@ open('output/b', 'w').write('b')`;
     });
   });
 
-  test('the program sees in its cell the privileges that the receipt claims', { tags: ['Detail-6'] }, () => {
+  test('inside its cell, the program sees the privileges that the receipt claims', { tags: ['Detail-6'] }, () => {
     expect(ran.result.stdout).toBe(
       'NoNewPrivs 1\nSeccomp 2\nCapEff 0000000000000000\nCapBnd 0000000000000000\nUid 1000\nGid 1000\na\n',
     );
@@ -107,7 +107,7 @@ open('output/b', 'w').write('b')`;
       requested_limits: limits,
       effective_limits: limits,
       limit_enforcement: ALL_HELD,
-      // One of the two launchers that can start cells of this class on this host.
+      // Either of the two launchers that can start cells of this class on this host.
       runtime_identity: {
         name: expect.stringMatching(/^(crun|svc-launcher)$/) as unknown,
         version: expect.stringMatching(/^\d+(\.\d+)*/) as unknown,
@@ -143,12 +143,12 @@ open('output/b', 'w').write('b')`;
     expect(verifyReceipt({ ...ran.detail.receipt })).toMatchObject({ kind: 'intact' });
   });
 
-  test('the receipt of a job without stdin has null as the digest of stdin', { tags: ['Receipt-1'] }, async () => {
+  test('the receipt of a job without stdin has null as the stdin digest', { tags: ['Receipt-1'] }, async () => {
     const { detail } = await rig().run({ language: 'bash', code: 'true' });
     expect(detail.receipt?.stdin_sha256).toBeNull();
   });
 
-  test('the detail of a queued job has null for every member about its isolation', {
+  test('a queued job’s detail has null for every member about isolation', {
     tags: ['Detail-3', 'Detail-4', 'Attestation-3'],
   }, async () => {
     const { client } = rig().alpha;

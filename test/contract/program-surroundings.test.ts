@@ -1,4 +1,4 @@
-/** What a program sees: its files, its streams, its environment, and nothing of the host. */
+/** What a program sees: its files, its streams and its environment, but nothing of the host. */
 import { describe, expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
 
@@ -27,7 +27,7 @@ describe.each([
 });
 
 describe('the working directory', () => {
-  test('is /work with the source, input/ and output/', { tags: ['Submission-38'] }, async () => {
+  test('is /work and has the source, input/ and output/', { tags: ['Submission-38'] }, async () => {
     const listing = await stdoutOf({
       language: 'bash',
       code: 'pwd; echo *; echo input/*',
@@ -47,14 +47,14 @@ describe('the working directory', () => {
     expect(await stdoutOf({ language: 'bash', code, files })).toBe('one\n ff 00\n');
   });
 
-  test('has an input/ in which the program can change nothing', { tags: ['Submission-39'] }, async () => {
+  test('has an input/ directory in which the program can change nothing', { tags: ['Submission-39'] }, async () => {
     const files = [{ path: 'input/a', content_base64: base64('kept') }];
     const code =
       'for act in "echo x > input/a" "rm input/a" "touch input/b" "chmod 777 input/a"; do (eval "$act") 2>/dev/null && echo "$act"; done; cat input/a';
     expect(await stdoutOf({ language: 'bash', code, files })).toBe('kept');
   });
 
-  test('can be written only in output/; elsewhere only /tmp can be written', { tags: ['Submission-39'] }, async () => {
+  test('is writable only in output/; outside it, only /tmp is writable', { tags: ['Submission-39'] }, async () => {
     const code = `
 for directory in /work/output /tmp / /usr /etc /proc /dev /root /var; do
   (echo x > "$directory/probe") 2>/dev/null && echo "$directory"
@@ -65,7 +65,7 @@ true`;
 });
 
 describe('the environment', () => {
-  test('has only a few fixed variables, and none of the service’s own', { tags: ['Submission-40'] }, async () => {
+  test('has only a few fixed variables, and none from the service', { tags: ['Submission-40'] }, async () => {
     const names = await stdoutOf({ language: 'python', code: 'import os; print(" ".join(sorted(os.environ)))' });
     expect(names.trim().split(' ')).toEqual(expect.arrayContaining(['HOME', 'LANG', 'PATH', 'PYTHONUNBUFFERED']));
     expect(
@@ -132,7 +132,7 @@ describe('a program in JavaScript', () => {
   });
 });
 
-test('files that one job leaves in /tmp, output/ and /dev/shm are absent in the next job', async () => {
+test('files that one job leaves in /tmp, output/ and /dev/shm do not appear in the next job', async () => {
   const plant = 'echo planted | tee /tmp/left /work/output/left /dev/shm/left >/dev/null; true';
   await rig().run({ language: 'bash', code: plant });
   const code = 'ls -A /tmp /work/output /dev/shm | grep left; true';

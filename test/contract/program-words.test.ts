@@ -1,4 +1,4 @@
-/** Arguments and environment variables of a program, and outputs that a pattern names: additions to the contract. */
+/** A program's arguments and environment variables, and outputs that a pattern names. All are additions to the contract. */
 import { canonicalJson, sha256Hex } from '@vouchbox/evidence';
 import type { JobSubmission } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
@@ -32,14 +32,14 @@ describe.each(['namespace', 'gvisor', 'subprocess'])('in the class of %s', (prov
   );
 
   test.each(['node', 'typescript'])(
-    'a program in %s gets its arguments and variables even if Node is restarted with another heap size',
+    'a program in %s gets its arguments and variables even if Node restarts with another heap size',
     async (language) => {
       const { result } = await rig().run({ language, code: SHOW[language] ?? '', ...words, limits: { mem_mb: 200 } });
       expect([result.stdout, result.stderr]).toEqual([SHOWN[language], '']);
     },
   );
 
-  test('a program gets the largest allowed arguments and variables whole, and its stdin as well', {
+  test('a program gets the largest allowed arguments and variables whole, together with its stdin', {
     tags: ['Submission-45'],
   }, async () => {
     const args = Array.from({ length: 64 }, (_, at) => String(at % 10).repeat(512));
@@ -65,7 +65,7 @@ describe('the record of a job', () => {
   const rig = useRig();
   const job: JobSubmission = { language: 'bash', code: 'true', args: ['a', 'b'], env: { B: '2', A: '1' } };
 
-  test('has its arguments and variables as submitted, and their digests in the receipt', {
+  test('has the arguments and variables as submitted, and has their digests in the receipt', {
     tags: ['Receipt-25'],
   }, async () => {
     const { detail } = await rig().run(job);
@@ -76,7 +76,7 @@ describe('the record of a job', () => {
     });
   });
 
-  test('has empty arguments and variables, and null as their digests, if none were given', {
+  test('has empty arguments and variables, with null as their digests, if none were given', {
     tags: ['Receipt-25'],
   }, async () => {
     const { detail } = await rig().run({ language: 'bash', code: 'true' });
@@ -84,7 +84,7 @@ describe('the record of a job', () => {
     expect(detail.receipt).toMatchObject({ args_sha256: null, env_sha256: null });
   });
 
-  test('is not returned for a submission with other arguments or variables under its idempotency key', async () => {
+  test('is not returned to a submission under its idempotency key with other arguments or variables', async () => {
     const post = async (change: object) => {
       const answer = await rig().post({ ...job, ...change }, { headers: { 'idempotency-key': 'words' } });
       return [answer.status, answer.headers.get('idempotency-replayed') ?? answer.json.error.code] as const;

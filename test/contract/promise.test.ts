@@ -1,5 +1,5 @@
 /**
- * Promises of a service that keeps a log: both clients fetch and compare them, the log keeps them, and
+ * Promises by a service that keeps a log. Both clients fetch and compare promises, the log stores them, and
  * `service-verify promise` checks them. docs/decisions/0066.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ let scratch: string;
 let rig: Rig;
 beforeAll(async () => {
   scratch = mkdtempSync(join(tmpdir(), 'svc-promise-test-'));
-  // The promised time is short, so that a sleeping job lasts longer.
+  // The promised time is short, so that a sleeping job exceeds it.
   rig = await Rig.start({ ...LOGGED, 'log-promise-seconds': '10' });
 });
 afterAll(async () => {
@@ -59,7 +59,7 @@ async function proofOf(job_id: string): Promise<Uint8Array> {
   return proof ?? new Uint8Array();
 }
 
-/** Calls `run_code` of `vouchbox mcp`. */
+/** Calls the tool `run_code` of `vouchbox mcp`. */
 async function runCode({ service, alpha: { key } }: Rig, words: Readonly<Record<string, unknown>>) {
   const agent = new Agent({ name: 'test', version: '1.0.0' });
   const env = { PATH: process.env['PATH'] ?? '', SERVICE_URL: service.url, SERVICE_KEY: key };
@@ -84,7 +84,7 @@ test('the MCP tool run_code returns a promise if it is called with promise: true
   expect((await runCode(rig, {})).structuredContent).not.toHaveProperty('promise');
 });
 
-test('a signed result and its log proof show that the promise which client.run got was kept', {
+test('a signed result and its log proof show that the promise to client.run was kept', {
   tags: ['Promise-1', 'Promise-3'],
 }, async () => {
   const { client } = rig.alpha;
@@ -142,7 +142,7 @@ describe('the answer to a submission that asks for a promise', () => {
   });
 });
 
-test('the promise of a program with an interactor is shown to be kept', { tags: ['Promise-3'] }, async () => {
+test('a promise about a program with an interactor is shown to be kept', { tags: ['Promise-3'] }, async () => {
   const { client } = rig.alpha;
   const talking = {
     language: 'bash',
@@ -165,7 +165,7 @@ test('a run that does not ask for a promise gets none', async () => {
   await expect(client.pending(job_id)).rejects.toMatchObject({ code: 'not_promised' });
 });
 
-test('another tenant can read neither the promise of a job nor the log’s statements that the job is still pending', async () => {
+test('another tenant can read neither a job’s promise nor the log’s statements that the job is still pending', async () => {
   const { promise, job_id } = await rig.alpha.client.submit(python, { promise: 'required' });
   expect(promise).not.toBeNull();
   const { client } = rig.beta;
@@ -183,7 +183,7 @@ test('a submission without a promise is refused under the idempotency key of one
   await expect(without).rejects.toMatchObject({ code: 'idempotency_key_reused' });
 });
 
-test('the log states that a job is still pending if it will not end by the promised time', {
+test('the log states that a job is still pending if the job will not end by the promised time', {
   tags: ['Promise-4', 'Promise-5'],
 }, async () => {
   const { client } = rig.alpha;
@@ -274,7 +274,7 @@ describe('a service without a log', () => {
   });
 });
 
-test('a service with log-promises: all gives a promise to every job, also to the jobs of gradings', {
+test('a service with log-promises: all gives a promise to every job, including the jobs of gradings', {
   tags: ['Promise-1'],
 }, async () => {
   const all = await Rig.start({ ...LOGGED, 'log-promises': 'all' });
@@ -288,6 +288,6 @@ test('a service with log-promises: all gives a promise to every job, also to the
   expect(await all.stop()).toEqual([]);
 });
 
-test('a service with log-promises: all and without a log does not start', async () => {
+test('a service with log-promises: all but without a log does not start', async () => {
   await expect(Rig.start({ ...SIGNED, 'log-promises': 'all' })).rejects.toThrow('no log is kept');
 });

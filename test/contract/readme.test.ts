@@ -1,4 +1,4 @@
-/** The blocks of README.md run unchanged: from the submission of a job to its result, which somebody else verifies. */
+/** The blocks in README.md run unchanged: they submit a job, read its result, and let somebody else verify it. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,12 +22,12 @@ function blockWith(words: string): string {
 }
 
 /**
- * Stands in for npx, which finds commands only in the checkout: the blocks run in another directory, so that they leave
+ * Stands in for npx, because npx finds commands only in the checkout. The blocks run in another directory and so leave
  * nothing in the checkout. Their stdin is empty, like a terminal at which nobody types.
  */
 const NPX = `exec < /dev/null; npx() { [ "$1" = --no ] || return 1; shift; "${root}/node_modules/.bin/$1" "\${@:2}"; }\n`;
 
-/** Runs a block with the service, the key and the tenant of this test in place of those of the README. */
+/** Runs a block with this test's service, key and tenant in place of the README's. */
 async function pasted(block: string, job_id = ''): Promise<{ stdout: string; stderr: string }> {
   const { service, alpha, dataDir } = rig();
   const text = block
@@ -40,12 +40,12 @@ async function pasted(block: string, job_id = ''): Promise<{ stdout: string; std
   return await promisify(execFile)('bash', ['-ec', NPX + text], { cwd: scratch, env });
 }
 
-test('the first example of README.md is one command, which .ci/run runs too', () => {
+test('the first example in README.md is one command, and .ci/run runs it too', () => {
   expect(BLOCKS[0]).toBe('npm run quickstart\n');
   expect(readFileSync(join(root, '.ci/run'), 'utf8')).toContain('step npm run quickstart -- --once\n');
 });
 
-test('the examples of README.md submit a job, show its result, and verify it with the exported key', async () => {
+test('the examples in README.md submit a job, show its result, and verify it with the exported key', async () => {
   const submitted = await pasted(blockWith('/v1/jobs?wait_seconds=10'));
   const { job_id, result } = JSON.parse(submitted.stdout) as { job_id: string; result: Record<string, unknown> };
   const shown = /^ {2}"result": (\{.*?^ {2}\})/ms.exec(README)?.[1] ?? '';

@@ -38,14 +38,14 @@ describe('the history', () => {
     expect(kinds.at(-1)).toBe('finished');
   });
 
-  test('is numbered from 1 without gaps, with times that never go back', { tags: ['Event-2', 'Events-1'] }, () => {
+  test('is numbered from 1 without gaps, and its times never go back', { tags: ['Event-2', 'Events-1'] }, () => {
     expect(ran.events.map(({ seq }) => seq)).toEqual(ran.events.map((_, index) => index + 1));
     const times = ran.events.map(({ timestamp }) => timestamp);
     expect(times.every((time) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(time))).toBe(true);
     expect(times.toSorted()).toEqual(times);
   });
 
-  test('has exactly the members of the specification in every event', {
+  test('has exactly the specified members in every event', {
     tags: ['Event-1', 'Events-7', 'Versioning-3'],
   }, () => {
     for (const event of ran.events) {
@@ -56,7 +56,7 @@ describe('the history', () => {
     }
   });
 
-  test('is a hash chain that anyone can recompute, and the receipt names its head', {
+  test('is a hash chain that anyone can recompute, and the receipt names the chain’s head', {
     tags: ['What-3b', 'Receipt-20', 'Receipt-21'],
   }, () => {
     let prev_hash = '0'.repeat(64);
@@ -105,7 +105,7 @@ describe('the history', () => {
 describe('a page of the history', () => {
   const all = () => ran.events.length;
 
-  test('has the whole history by default, and no cursor if it has the last event', {
+  test('has the whole history by default, and has no cursor if it contains the last event', {
     tags: ['What-7', 'Bodies-1', 'Replay-4'],
   }, async () => {
     const { status, json, headers } = await replay('');
@@ -115,7 +115,7 @@ describe('a page of the history', () => {
   });
 
   test.each([1, 2, 7, 1000])(
-    'of at most %i events leads to the next, and all pages together are the history',
+    'with at most %i events leads to the next page, and all pages together are the history',
     { tags: ['Replay-2', 'Replay-3'] },
     async (limit) => {
       const events: JobEvent[] = [];
@@ -130,7 +130,7 @@ describe('a page of the history', () => {
     },
   );
 
-  test('that has the last event also has the result and the receipt if they are requested with include', {
+  test('that contains the last event also has the result and the receipt if include asks for them', {
     tags: ['Replay-8'],
   }, async () => {
     const { json: result } = await rig().request(`/v1/jobs/${ran.job_id}/result`);
@@ -163,7 +163,7 @@ describe('a page of the history', () => {
     expect((await replay(`?after=${all() + 100}`)).json).toMatchObject({ events: [] });
   });
 
-  test('of a running job without a new event is empty and has the same cursor', {
+  test('of a running job is empty and has the same cursor if there is no new event', {
     tags: ['Replay-4'],
   }, async () => {
     const { client } = rig().alpha;
@@ -188,7 +188,7 @@ describe('a page of the history', () => {
     ['?after='],
     ['?after=1&after=2'],
     ['?before=1'],
-  ])('is refused for the query %s', { tags: ['Replay-2'] }, async (query) => {
+  ])('is refused if the query is %s', { tags: ['Replay-2'] }, async (query) => {
     const { status, json } = await replay(query);
     expect([status, json.error.code]).toEqual([400, 'invalid_request']);
   });

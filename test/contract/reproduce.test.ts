@@ -1,4 +1,4 @@
-/** `vouchbox reproduce`: an exported job is run again by another operator's service, and the two results are compared. */
+/** `vouchbox reproduce`: another operator's service runs an exported job again, and the two results are compared. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -89,31 +89,31 @@ describe('vouchbox reproduce with a job of one service', () => {
     expect(await jobsOfOther()).toBe(before);
   });
 
-  test('names stdout as the difference if the output of the job is random', async () => {
+  test('names stdout as the difference if the job’s output is random', async () => {
     const random = { language: 'python', code: 'import uuid\nprint(uuid.uuid4())' };
     const { code, stdout } = await reproduce(await exportOf(random, 'random'), '--json', ...keys);
     expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 6, agreement: 'differ', members: ['stdout'] });
   });
 
-  test('verifies with the keys in the exports if none is pinned, and says so', async () => {
+  test('verifies with the keys in the exports if no key is pinned, and says that it does', async () => {
     const { code, stderr } = await reproduce('first', '--output', 'unpinned');
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('no key was pinned') });
   });
 
-  test('works in the directory of the export, and refuses to run there twice', async () => {
+  test('works in the export’s directory, and refuses to run there twice', async () => {
     const words = ['reproduce', '.', '--url', other.service.url, '--key', other.beta.key];
     const within = () => vouchbox(words, { cwd: join(scratch, 'first') });
     rmSync(join(scratch, 'first-reproduced'), { recursive: true });
     expect([(await within()).code, (await within()).code]).toEqual([0, 2]);
   });
 
-  test('gives the other job the same bytes as input if the input is not text', async () => {
+  test('gives the other job the same input bytes even if they are not text', async () => {
     const { blob } = await one.alpha.client.upload(Uint8Array.of(0xff, 0, 0x80));
     const counts = { language: 'python', code: 'import sys\nprint(list(sys.stdin.buffer.read()))', stdin: { blob } };
     expect((await reproduce(await exportOf(counts, 'bytes'), ...keys)).stdout).toContain('AGREE 2 of 2');
   });
 
-  test('answers the tool calls of the other job from the export', async () => {
+  test('answers the other job’s tool calls from the export', async () => {
     const add = { arguments: { type: 'object', required: ['a'] }, execute: ({ a }: { a: number }) => a + 1 };
     const code = `print(tools.add(a=1), tools.add(a=2))
 try:
@@ -176,7 +176,7 @@ describe('vouchbox reproduce with a build', () => {
   const builtBy = async (rig: Rig, tenant: 'alpha' | 'beta') =>
     (await rig[tenant].client.submit({ ...sum, build: { options: ['-DADD=2'] } } as never)).job_id;
 
-  test('finds agreement of the builds of two services, and of the jobs that start their products', async () => {
+  test('finds that the builds of two services agree, and that the jobs that start their products agree', async () => {
     const first = await exportOf({ ...sum, build: { options: ['-DADD=1', '-Wall'] } }, 'build');
     const { code, stdout, stderr } = await reproduce(first, '--json', ...keys);
     const answer = JSON.parse(stdout) as { job_id: string };
@@ -189,7 +189,7 @@ describe('vouchbox reproduce with a build', () => {
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('AGREE 2 of 2') });
   });
 
-  test('says that jobs cannot be compared if their products were built with different options', async () => {
+  test('says that two jobs cannot be compared if their products were built with different options', async () => {
     const otherBuild = await builtBy(other, 'beta');
     const { code, stdout } = await reproduce('started', '--output', 'optionless', '--product', otherBuild, ...keys);
     expect({ code, stdout }).toEqual({ code: 5, stdout: expect.stringContaining('NOT COMPARABLE: inputs') });
@@ -222,7 +222,7 @@ describe('vouchbox reproduce at a malicious service', () => {
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('did not take the job within 1 s') });
   });
 
-  test('requests no path and prints no terminal sequence that the service puts into a job id', async () => {
+  test('requests no path and prints no terminal sequence that the service has put into a job id', async () => {
     await using service = await scriptedService([
       json(whole('POST /v1/jobs', { job_id: EVIL, status: 'queued' }), 201),
     ]);

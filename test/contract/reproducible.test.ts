@@ -1,4 +1,4 @@
-/** A submission that asks for fixed hash seeds: what it changes, and where a reader sees it. */
+/** A submission that asks for fixed hash seeds: what this changes, and where a reader sees it. */
 import { policyText, sha256Hex } from '@vouchbox/evidence';
 import { expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
@@ -6,7 +6,7 @@ import { useRig } from '../rig/rig.ts';
 const rig = useRig();
 const program = { language: 'python', code: 'print({"a", "b", "c", "d"}, hash("a"))' };
 
-test('a reproducible program sees a set in the same order at every run', { tags: ['Submission-49'] }, async () => {
+test('a reproducible program sees a set in the same order in every run', { tags: ['Submission-49'] }, async () => {
   const [one, other] = [
     await rig().run({ ...program, reproducible: true }),
     await rig().run({ ...program, reproducible: true }),
@@ -30,7 +30,7 @@ test('only a reproducible job has the member reproducible in its specification, 
   }
 });
 
-test('an idempotency key is refused with another value of reproducible; false counts as left out', async () => {
+test('an idempotency key is refused with another value of reproducible; false counts the same as no value', async () => {
   const send = (body: object, key: string) => rig().post(body, { headers: { 'idempotency-key': key } });
   await send({ ...program, reproducible: true }, 'seeded');
   expect((await send({ ...program, reproducible: true }, 'seeded')).headers.get('idempotency-replayed')).toBe('true');

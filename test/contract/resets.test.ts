@@ -1,5 +1,5 @@
 /**
- * Spec § Limits, § Response transfer rules: clients vanish in every phase of a request and of a stream. The service
+ * Spec § Limits, § Response transfer rules: clients vanish in every phase of a request or a stream. The service
  * then frees everything that the request held: permits, followers, timers and descriptors.
  */
 import { readdirSync } from 'node:fs';
@@ -13,8 +13,8 @@ import { ScriptedServer } from './scripted-server.ts';
 const RESETS = loadSize({ small: 10, full: 1000 });
 const AT_ONCE = 10;
 /**
- * How many timers and descriptors other code of this process may make or free meanwhile. If every reset leaked one, the
- * difference would be larger.
+ * How many timers and descriptors other code in this process may make or free meanwhile. If every reset leaked one, the
+ * number would change by more than this.
  */
 const STRAY = 6;
 const patient = { timeout: 60_000 };
@@ -25,7 +25,7 @@ let ended: JobKey;
 let followers = 0;
 
 beforeAll(async () => {
-  // The deadlines are long, so that on a slow machine, too, only the clients end their connections.
+  // The deadlines are long, so that even on a slow machine only the clients end their connections.
   const long = { headMilliseconds: 600_000, bodyMilliseconds: 600_000, writeProgressMilliseconds: 600_000 };
   served = await ScriptedServer.open({ bounds: { ...long, connections: 1000 } });
   countFollowers();
@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => served[Symbol.asyncDispose]());
 
-/** Counts the followers that wait for news of a job, at the method with which they register. */
+/** Counts the followers that wait for news of a job, by wrapping the method with which they register. */
 function countFollowers(): void {
   const { nudges } = served.rig;
   const next = nudges.next.bind(nudges);
@@ -72,9 +72,9 @@ interface Phase {
   readonly name: string;
   /** The bytes that the client sends before it vanishes. */
   readonly bytes: () => string | Promise<string>;
-  /** The permit that a request in this phase holds. Null: it holds none, and the client vanishes at once. */
+  /** The permit that a request in this phase holds. Null if it holds none; the client then vanishes at once. */
   readonly permit: PermitKind | null;
-  /** Text that the client has received before it vanishes; left out if it need not receive any. */
+  /** Text that the client must receive before it vanishes. Absent if it need not receive any. */
   readonly told?: string;
 }
 
@@ -114,7 +114,7 @@ const PHASES: readonly Phase[] = [
   },
 ];
 
-/** Some clients that get as far as the phase and then vanish together. */
+/** Starts this many clients, which get as far as the phase and then vanish together. */
 async function vanish({ bytes, permit, told }: Phase, clients: number): Promise<void> {
   const sockets = await Promise.all(
     Array.from({ length: clients }, async () => {
@@ -134,7 +134,7 @@ async function vanish({ bytes, permit, told }: Phase, clients: number): Promise<
 const KINDS: readonly PermitKind[] = ['body', 'wait', 'stream', 'response'];
 const permitsHeld = () => KINDS.map((kind) => served.server.permits.held(kind));
 
-describe('E-16: after clients closed their connections without notice', { tags: ['E-16'] }, () => {
+describe('E-16: after clients have closed their connections without notice', { tags: ['E-16'] }, () => {
   test.each(PHASES)('$name, the permits of these clients are free again', loadTimeout, async (phase) => {
     await vanish(phase, AT_ONCE);
     await expect.poll(() => [...permitsHeld(), followers], patient).toEqual([0, 0, 0, 0, 0]);

@@ -1,4 +1,4 @@
-/** `vouchbox restore` makes a data directory from a backup that passes every check, and nothing from any other. */
+/** `vouchbox restore` makes a data directory only from a backup that passes every check. */
 import {
   copyFileSync,
   cpSync,
@@ -57,7 +57,7 @@ async function expectRefused(from: string, reason: RegExp, ...more: string[]): P
   rmSync(join(dataDir, '..'), { recursive: true });
 }
 
-test('a service on a restored backup serves every job, promise and signature byte for byte as before', {
+test('a service with a restored backup serves every job, promise and signature byte for byte as before', {
   tags: ['STORE-12'],
 }, async () => {
   const dataDir = fresh();
@@ -69,7 +69,7 @@ test('a service on a restored backup serves every job, promise and signature byt
   expect(await restored.stop()).toEqual([]);
 });
 
-test('a restore from a backup without keys says that they are missing', async () => {
+test('a restore from a backup without keys says that the keys are missing', async () => {
   const dataDir = fresh();
   expect((await restoring(file, dataDir)).stderr).toMatch(/no signing keys/);
   expect(existsSync(join(dataDir, 'attestation-keys'))).toBe(false);
@@ -89,7 +89,7 @@ test('a restore refuses a directory with content, and leaves it unchanged', asyn
   rmSync(join(dataDir, '..'), { recursive: true });
 });
 
-test('a restore reports a path with a loop of links in one line', async () => {
+test('a restore reports in one line that a path has a loop of links', async () => {
   const loop = join(scratch, 'loop');
   symlinkSync(loop, loop);
   for (const words of [
@@ -123,7 +123,7 @@ test('a restore recomputes every digest, and refuses a backup in which a receipt
   await expectRefused(changed, /cannot be restored: .*receipt/);
 });
 
-test('a restore refuses a store that was copied together with its write-ahead log', async () => {
+test('a restore refuses a copied store that still has its write-ahead log', async () => {
   const copied = join(scratch, 'copied.db');
   copyFileSync(file, copied);
   writeFileSync(`${copied}-wal`, 'log');

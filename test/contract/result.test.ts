@@ -5,7 +5,7 @@ import { useRig } from '../rig/rig.ts';
 const rig = useRig();
 
 describe('the result', () => {
-  test('has exactly the members of the specification', {
+  test('has exactly the specified members', {
     tags: ['What-7', 'Result-1', 'Result-4', 'GetResult-1'],
   }, async () => {
     const { job_id } = await rig().run({
@@ -39,7 +39,7 @@ describe('the result', () => {
 });
 
 describe('a read of the result with wait_seconds', () => {
-  test('answers as soon as the job ends, long before the wait is over', { tags: ['GetResult-3'] }, async () => {
+  test('answers as soon as the job ends, long before the wait runs out', { tags: ['GetResult-3'] }, async () => {
     const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'sleep 0.3; echo done' });
     const started = performance.now();
     const { json } = await rig().request(`/v1/jobs/${job_id}/result?wait_seconds=60`);
@@ -47,7 +47,7 @@ describe('a read of the result with wait_seconds', () => {
     expect(performance.now() - started).toBeLessThan(30_000);
   });
 
-  test('answers 200 with the current status and the output so far when the wait is over', {
+  test('answers 200 with the current status and the output so far if the wait runs out', {
     tags: ['Result-2', 'Result-4', 'GetResult-4'],
   }, async () => {
     const { client } = rig().alpha;
@@ -74,7 +74,7 @@ describe('a read of the result with wait_seconds', () => {
     await rig().ended(job_id);
   });
 
-  test('answers all of several waiting readers with the same result', async () => {
+  test('gives every waiting reader the same result', async () => {
     const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'sleep 0.3; echo done' });
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => rig().request(`/v1/jobs/${job_id}/result?wait_seconds=30`)),

@@ -1,4 +1,4 @@
-/** Nodes with different roles in one service: a node of an ordinary user serves callers, other nodes run and sign jobs. */
+/** Nodes with different roles in one service: an ordinary user's node serves callers; other nodes run and sign jobs. */
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -85,7 +85,7 @@ class Node {
 
 const hello = { language: 'bash', code: 'echo hello' } as const;
 
-test('the API refuses jobs with 503 while no node runs programs, and readyz says unready', async () => {
+test('while no node runs programs, the API refuses jobs with 503 and readyz says unready', async () => {
   const submitted = await fetch(`${api.url}/v1/jobs`, {
     method: 'POST',
     headers: { authorization: 'Bearer key-of-alpha', 'content-type': 'application/json' },
@@ -160,7 +160,7 @@ test('three nodes share a job: one without privileges accepts it, one runs it, a
   expect(await executor.stop()).toEqual([]);
 });
 
-test('a node without the role api answers health checks and metrics, and every other path with 404', async () => {
+test('a node without the role api answers health checks and metrics, and answers every other path with 404', async () => {
   expect((await signer.get('/healthz')).status).toBe(200);
   expect((await signer.get('/readyz')).status).toBe(200);
   expect((await signer.get('/metrics', 'token-of-metrics')).text).toContain('svc_job_slots 0');
@@ -179,7 +179,7 @@ test('a node logs its roles when it starts', () => {
   expect(JSON.parse(started)).toMatchObject({ roles: ['signer'], backend: null, isolation_class: null });
 });
 
-test('a node that leaves out a role does not start with a store in a file, and says why in one line', async () => {
+test('a node that lacks a role does not start if its store is a file, and says why in one line', async () => {
   const env = { SERVICE_ROLES: 'signer,api', SERVICE_DATA_DIR: '/nonexistent/data' };
   const { code, stderr } = await vouchbox(['serve'], { env });
   expect(code).toBe(1);

@@ -1,4 +1,4 @@
-/** `vouchbox libraries` and `run --libraries`: locked packages of pip and npm in a program that has no network. */
+/** `vouchbox libraries` and `run --libraries`: locked pip and npm packages for a program that has no network. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -51,7 +51,7 @@ describe('Python wheels', () => {
     digest = execFileSync('python3', ['-c', MAKE_WHEEL], { cwd: scratch, encoding: 'utf8' });
   });
 
-  test('are packed as requirements.txt says, and a program gets them by file or by digest', async () => {
+  test('are packed as requirements.txt says, and a program gets them from a file or by digest', async () => {
     plant('requirements.txt', `tiny==1.0 --hash=sha256:${digest}\n`);
     plant('a.py', 'import tiny; print(tiny.NAME)');
     const packed = await command('libraries', 'pack', '--python', 'requirements.txt', '--output', 'python.tar.gz');
@@ -145,7 +145,7 @@ describe('npm packages', () => {
     expect(ran).toMatchObject({ code: 0, stdout: 'tiny\n', stderr: '' });
   });
 
-  test('with another digest than in the lock are refused by vouchbox libraries pack', async () => {
+  test('are refused by vouchbox libraries pack if their digest is not the one in the lock', async () => {
     plant('package-lock.json', lock(`sha512-${'A'.repeat(86)}==`));
     const { code, stdout } = await command(
       'libraries',
@@ -164,7 +164,7 @@ test.each([
   ['--python', 'package-lock.json', '{}', /not NAME==VERSION .*; `pip-compile --generate-hashes` .* --node takes /],
   ['--node', 'requirements.txt', 'tiny==1.0\n', /not JSON: .*; `npm install --package-lock-only` .* --python takes /],
 ])(
-  'vouchbox libraries pack %s says which file it needs, and which option takes a %s',
+  'vouchbox libraries pack %s says which file it needs, and which option accepts a %s',
   async (option, name, text, advice) => {
     mkdirSync(join(scratch, option));
     plant(join(option, name), text);

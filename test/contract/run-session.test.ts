@@ -1,4 +1,4 @@
-/** `vouchbox run --session` and `vouchbox sessions`: each program begins with the state that the last program left. */
+/** `vouchbox run --session` and `vouchbox sessions`: each program begins with the state that the previous program left. */
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ function step(session: string, code: string, ...words: string[]) {
   return command('run', 'a.py', '--session', session, ...words);
 }
 
-test('vouchbox run --session begins with the state that the last run of the session left', async () => {
+test('vouchbox run --session begins with the state that the session’s last run left', async () => {
   expect(await step('notes', "xs = [1]\nopen('seen', 'w').write('é')")).toMatchObject({
     code: 0,
     stdout: '',
@@ -51,7 +51,7 @@ test('vouchbox run --session lists what a step could not keep, at most ten by na
   ]).toEqual(['1\n', 12, true]);
 });
 
-test('after a failed step, vouchbox run --session names the step at which the session stays', async () => {
+test('after a failed step, vouchbox run --session names the step whose state the session keeps', async () => {
   expect((await step('fails', 'raise SystemExit(3)')).stderr).toBe(
     'vouchbox: session fails stays at its beginning: no state came back from this step\n',
   );
@@ -69,7 +69,7 @@ test('after a failed step, vouchbox run --session names the step at which the se
 
 async function jsonOf(ended: ReturnType<typeof command>) {
   const { stdout, ...rest } = await ended;
-  // biome-ignore lint/suspicious/noExplicitAny: the document of a command
+  // biome-ignore lint/suspicious/noExplicitAny: a command's document
   return { ...rest, json: JSON.parse(stdout) as any };
 }
 
@@ -89,7 +89,7 @@ test('vouchbox run --session --json says what the step kept', async () => {
   });
 });
 
-test('vouchbox run --session says what to do about a step in another language than the session', async () => {
+test('vouchbox run --session says what to do about a step whose language differs from the session’s', async () => {
   await step('shared', 'a = 1');
   writeFileSync(join(scratch, 'b.sh'), 'true');
   const other = await command('run', 'b.sh', '--session', 'shared');

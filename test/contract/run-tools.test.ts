@@ -19,7 +19,7 @@ function run(code: string, ...words: string[]) {
   return vouchbox(['run', 'a.py', '--limit', 'wall_seconds=60', ...words], { cwd: scratch, env });
 }
 
-/** Runs a program that calls the tool `it`, which is this command, and returns what the program prints. */
+/** Runs a program that calls the tool `it` and prints the answer. This command is the tool. Returns what was printed. */
 async function says(command: string): Promise<string> {
   const code = `try:\n    print(ascii(tools.it(a="é", b=1)))\nexcept tools.ToolError as error:\n    print("error:", error)`;
   const { stdout, stderr, code: exit } = await run(code, '--tool', `it=${command}`);
@@ -56,7 +56,7 @@ asyncio.run(main())`;
   expect(stdout).toBe("['', 1]\n");
 });
 
-test("a tool's command that still runs when the job ends is killed", async () => {
+test("a tool's command is killed if it still runs when the job ends", async () => {
   const words = ['--tool', 'it=exec sleep 600', '--limit', 'wall_seconds=2'];
   expect((await run('tools.it()', ...words)).code).toBe(124);
 });
@@ -64,7 +64,7 @@ test("a tool's command that still runs when the job ends is killed", async () =>
 test.each([
   ['beside it', ''],
   ['as a daemon does', 'setsid '],
-])("a process that a tool's command starts %s ends with the command", async (_what, apart) => {
+])("a tool's command starts a process %s, and the process ends with the command", async (_what, apart) => {
   const pid = join(mkdtempSync(join(scratch, 'started-')), 'pid');
   const starts = `${apart}sh -c 'echo $$ > ${pid}; exec sleep 600' > /dev/null 2>&1 &`;
   const started = await says(`${starts} until [ -s ${pid} ]; do :; done; cat ${pid}`);
@@ -72,7 +72,7 @@ test.each([
   await expect.poll(() => commandLineOf(started)).toBe('');
 });
 
-/** Empty for a process that has ended. */
+/** The command line of a process; empty if the process has ended. */
 function commandLineOf(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8');

@@ -1,6 +1,6 @@
 /**
- * The whole service except its cells: real HTTP, real jobs and the real store, with programs that do what a test tells
- * them. A test can force an order of events that a real program shows once in a thousand runs.
+ * The whole service except its cells: real HTTP, real jobs and the real store. The programs do what a test tells them, so
+ * that a test can force an order of events that a real program shows once in a thousand runs.
  */
 import { WebSocket } from 'ws';
 import {
@@ -15,13 +15,13 @@ import { acme, JobRig } from '../../packages/server/test/job-rig.ts';
 import type { ScriptedCell } from '../../packages/server/test/scripted-provider.ts';
 
 export interface ScriptedServerOptions extends Pick<TestServerOptions, 'bounds' | 'permits'> {
-  /** Methods of the store that the test answers itself, in place of the real ones. */
+  /** Store methods that the test answers itself, in place of the real ones. */
   readonly faults?: (real: Store) => Partial<Store>;
-  /** Jobs that run at once. */
+  /** How many jobs run at once. */
   readonly concurrency?: number;
 }
 
-/** The messages of a stream: events in the order of their frames, and the close code. */
+/** What a stream sent: events in the order of their frames, and the close code. */
 export interface Streamed {
   readonly frames: { readonly job_id: string; readonly seq: number; readonly kind: string }[];
   readonly socket: WebSocket;

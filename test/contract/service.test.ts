@@ -1,4 +1,4 @@
-/** Spec § Endpoints, § Other bodies: what the service says about itself, to anyone and to a caller. */
+/** Spec § Endpoints, § Other bodies: what the service says about itself to anyone, and what to a caller. */
 import { readFileSync } from 'node:fs';
 import { LIMIT_CEILINGS, LIMIT_DEFAULTS, SCOPES } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
@@ -20,7 +20,7 @@ describe('without a key', () => {
     ]);
   });
 
-  test('openapi.json equals the file of the protocol package', { tags: ['Endpoints-5'] }, async () => {
+  test('openapi.json equals the protocol package’s file', { tags: ['Endpoints-5'] }, async () => {
     const { status, json } = await rig().request('/openapi.json', { key: null });
     expect(status).toBe(200);
     const file = readFileSync(new URL(import.meta.resolve('@vouchbox/protocol/openapi.json')), 'utf8');
@@ -28,7 +28,7 @@ describe('without a key', () => {
     expect(json.openapi).toMatch(/^3\.1\./);
   });
 
-  test('the public answers contain no secret and no path of the host', { tags: ['Endpoints-6'] }, async () => {
+  test('the public answers contain no secret and no path on the host', { tags: ['Endpoints-6'] }, async () => {
     for (const path of ['/healthz', '/readyz', '/openapi.json']) {
       const { text } = await rig().request(path, { key: null });
       for (const secret of ['key-of-alpha', 'key-of-beta', 'token-of-metrics', rig().dataDir, process.cwd()]) {
@@ -103,7 +103,7 @@ describe('with a key', () => {
     }
   });
 
-  test('whoami names the caller, and leaves out the key', { tags: ['Bodies-9'] }, async () => {
+  test('whoami names the caller but not the key', { tags: ['Bodies-9'] }, async () => {
     const { json, text } = await rig().request('/v1/whoami');
     expect(json).toEqual({
       tenant: 'alpha',
@@ -117,7 +117,7 @@ describe('with a key', () => {
     expect((await rig().beta.client.whoami()).tenant).toBe('beta');
   });
 
-  test('capabilities are answered with 304 to a client whose copy is up to date', {
+  test('a client with an up-to-date copy of the capabilities gets 304', {
     tags: ['Bodies-8b', 'Headers-3'],
   }, async () => {
     const path = '/v1/capabilities';

@@ -1,4 +1,4 @@
-/** Spec § Sessions: a session whose service was killed, removed jobs or was copied, and a session in an export. */
+/** Spec § Sessions: a session after its service was killed, removed jobs or was copied, and a session in an export. */
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(scratch, { recursive: true }));
 
-test('a session keeps its state if its service is killed between two steps or during a step', {
+test('a session keeps its state even if its service is killed between two steps or during a step', {
   tags: ['Sessions-8'],
 }, async () => {
   const dataDir = join(scratch, 'killed');
@@ -63,7 +63,7 @@ test('a session keeps its state if its service is killed between two steps or du
   expect(leftoversOf(dataDir)).toEqual([]);
 });
 
-/** Makes a job older than any retention, in the store of a stopped service. */
+/** In a stopped service's store, makes a job older than any retention. */
 function age({ dataDir }: Rig, job_id: string): void {
   using database = new DatabaseSync(join(dataDir, 'svc.db'));
   database.prepare('update jobs set finished_at = ? where job_id = ?').run('2020-01-01T00:00:00.000Z', job_id);
@@ -103,7 +103,7 @@ test('a session begins anew when its last successful step is removed, and ends w
   expect(await third.stop()).toEqual([]);
 });
 
-test('a session is exported as a graph, and every step and state of it is verified offline', {
+test('a session is exported as a graph, and each of its steps and states is verified offline', {
   tags: ['Sessions-2', 'Inputs-7'],
 }, async () => {
   const rig = await Rig.start({ 'attestation-mode': 'on', provider: 'namespace' });
@@ -159,7 +159,7 @@ test('a session continues in a store that was copied to PostgreSQL', async () =>
   expect(await copied.stop()).toEqual([]);
 });
 
-/** Expects that the next steps continue the session: by the client, and by the tool of an agent. */
+/** Expects that the next steps continue the session, whether the client makes them or an agent's tool. */
 async function expectGoesOn({ alpha: { client, key }, service: { url } }: Rig, lastJob: string): Promise<void> {
   const env = { PATH: process.env['PATH'] ?? '', SERVICE_URL: url, SERVICE_KEY: key };
   expect((await vouchbox(['sessions'], { env })).stdout).toMatch(new RegExp(`^s .*${lastJob}`, 'm'));

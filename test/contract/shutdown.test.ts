@@ -1,4 +1,4 @@
-/** Spec § GET /v1/jobs/{id}/result, § Errors: what a stopping service still answers, and what it leaves. */
+/** Spec § GET /v1/jobs/{id}/result, § Errors: what a stopping service still answers, and what it leaves for its next start. */
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -17,11 +17,11 @@ const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { w
 function expectShuttingDown({ status, json, headers }: Answer): void {
   expect([status, json.error.code, json.error.retryable]).toEqual([503, 'shutting_down', true]);
   expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
-  // A closed connection makes the client reconnect, so that it reaches the service that is running by then.
+  // A closed connection makes the client reconnect, and so reach whichever service runs by then.
   expect(headers.get('connection')).toBe('close');
 }
 
-/** Opens a stream of a job and waits for its first event. Returns the kinds of its events, and its close code. */
+/** Opens a job's stream and waits for the first event. Returns the kinds of the stream's events, and its close code. */
 async function openStream(rig: Rig, job_id: string) {
   const { url } = rig.service;
   const headers = { authorization: `Bearer ${rig.alpha.key}` };
@@ -58,7 +58,7 @@ async function submitted({ alpha }: Rig, count: number): Promise<string[]> {
   return await Promise.all(Array.from({ length: count }, async () => (await alpha.client.submit(submission)).job_id));
 }
 
-/** Begins this many jobs, and resolves once all run. */
+/** Begins this many jobs, and resolves once all of them run. */
 async function begun(rig: Rig, count: number): Promise<string[]> {
   const jobs = await submitted(rig, count);
   for (const job_id of jobs) {
@@ -67,7 +67,7 @@ async function begun(rig: Rig, count: number): Promise<string[]> {
   return jobs;
 }
 
-test('RST-01: a stop under load refuses new jobs, answers all waits, ends all jobs, and loses none', {
+test('RST-01: a service that stops under load refuses new jobs, answers all waits, ends all jobs, and loses none', {
   ...loadTimeout,
   tags: ['GetResult-5', 'Errors-19', 'RST-01'],
 }, async () => {
@@ -108,7 +108,7 @@ test('RST-01: a stop under load refuses new jobs, answers all waits, ends all jo
     expect(await closed).toBe(STREAM_CLOSE_CODES.restarting);
     expect(kinds).not.toContain('finished');
   }
-  // Only the programs are left. The stop would wait for them, so they are cancelled.
+  // Only the programs still run. The stop would wait for them, so the test cancels them.
   for (const id of running) await client.cancel(id);
   expect(await stopped).toEqual([]);
 
@@ -119,7 +119,7 @@ test('RST-01: a stop under load refuses new jobs, answers all waits, ends all jo
   expect(await next.stop()).toEqual([]);
 });
 
-test('a stop ends jobs that run longer than the drain time, and queued jobs run after the next start', {
+test('jobs that run longer than the drain time are ended, and queued jobs run after the next start', {
   ...loadTimeout,
   tags: ['States-2a'],
 }, async () => {
@@ -135,7 +135,7 @@ test('a stop ends jobs that run longer than the drain time, and queued jobs run 
   for (const id of running) {
     const { detail, events } = await second.ended(id);
     expect(detail).toMatchObject({ status: 'error', terminal_reason: 'server_shutdown', exit_code: null });
-    // The posture was observed while the job ran, and is kept.
+    // The service keeps the posture that it observed while the job ran.
     expect(detail.effective_spec?.isolation_class).toBe('linux-shared-kernel');
     expect(detail.receipt?.event_chain).toMatchObject({ complete: true, count: events.length });
     expect(events.map(({ kind }) => kind)).toEqual(['queued', 'started', 'stdout', 'finished']);
@@ -147,7 +147,7 @@ test('a stop ends jobs that run longer than the drain time, and queued jobs run 
 test('a job that ends within the drain time is recorded with its real end', async () => {
   const scratch = mkdtempSync(join(tmpdir(), 'svc-shutdown-'));
   onTestFinished(() => rmSync(scratch, { recursive: true }));
-  // The program runs as another user.
+  // The program runs as another user and needs access to this directory.
   chmodSync(scratch, 0o755);
   const first = await Rig.start({ provider: 'subprocess', 'drain-seconds': '60' });
   const { client } = first.alpha;
@@ -155,7 +155,7 @@ test('a job that ends within the drain time is recorded with its real end', asyn
   const { job_id } = await client.submit({ language: 'bash', code });
   for await (const { kind } of client.follow(job_id)) if (kind === 'stdout') break;
   const stopped = first.stop('kept');
-  // Stored results can be read until the service has stopped.
+  // Until the service has stopped, stored results can be read.
   expect((await client.detail(job_id)).status).toBe('running');
   writeFileSync(join(scratch, 'go'), '');
   expect(await stopped).toEqual([]);

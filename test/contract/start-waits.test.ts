@@ -1,4 +1,4 @@
-/** A service that starts before its database does: it waits, says so, and can be stopped. */
+/** A service that starts before its database: it waits, says that it waits, and can be stopped. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,14 +31,14 @@ const serve = (databaseUrl: string) =>
 describe('without its database', () => {
   beforeAll(() => server.kill());
 
-  test('a start that waits for the database exits with 0 on SIGTERM', async () => {
+  test('a service that waits for its database at the start exits with 0 on SIGTERM', async () => {
     await using command = serve(server.url);
     await command.complains(/"the start waits for the database"/);
     command.kill('SIGTERM');
     expect(await command.ended()).toMatchObject({ code: 0, stdout: '' });
   });
 
-  test('a start waits for the database, logs this without the password, and then serves', async () => {
+  test('a starting service waits for its database, logs this without the password, and then serves', async () => {
     await using command = serve(server.url);
     await command.complains(/"the start waits for the database"/);
     expect(command.stderr).not.toContain(new URL(server.url).password);

@@ -8,7 +8,7 @@ import { Command } from '../rig/command.ts';
 import { databaseOf } from '../rig/database.ts';
 import { Rig, useRig } from '../rig/rig.ts';
 
-/** The timeout of polls, which may take long if the host does other work. */
+/** The timeout for polls. They may take long if the host does other work. */
 const soon = { timeout: 30_000 };
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
 
@@ -16,7 +16,7 @@ describe('the status of a service', () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1', 'queue-max': '9' });
   const status = () => rig().alpha.client.status();
 
-  test('has the members of the contract, with the values of an idle service', {
+  test('has the contract’s members, with the values for an idle service', {
     tags: ['Bodies-10', 'Bodies-13', 'Versioning-8'],
   }, async () => {
     const { nodes = [], last_hour, ...others } = await status();
@@ -35,14 +35,14 @@ describe('the status of a service', () => {
       parked: { cells: expect.any(Number) as unknown, mem_mb: expect.any(Number) as unknown, mem_mb_max: 256 },
       object_store: null,
     });
-    // A service whose store other nodes can share lists itself as a node.
+    // A service lists itself as a node if other nodes can share its store.
     const isShared = (await databaseOf(rig().dataDir)) !== null;
     expect(nodes.map(({ slots, claims }) => [slots, claims])).toEqual(isShared ? [[1, 0]] : []);
     const { uptime_seconds } = await status();
     expect((await status()).uptime_seconds).toBeGreaterThanOrEqual(uptime_seconds);
   });
 
-  test('has figures of the last hour for the caller’s own jobs, and for the queue', {
+  test('has figures for the last hour about the caller’s own jobs and the queue', {
     tags: ['Bodies-10e'],
   }, async () => {
     const rows = async (of: 'alpha' | 'beta') => (await rig()[of].client.status()).last_hour;
@@ -68,7 +68,7 @@ describe('the status of a service', () => {
     expect(mem_mb).toBeLessThanOrEqual(mem_mb_max);
   });
 
-  test('has the numbers of waiting and running jobs of all tenants, and the age of the oldest waiting job', {
+  test('has the numbers of all tenants’ waiting and running jobs, and the age of the oldest waiting job', {
     tags: ['Bodies-11'],
   }, async () => {
     const { alpha, beta } = rig();
@@ -80,7 +80,7 @@ describe('the status of a service', () => {
     const age = queue.oldest_age_ms ?? -1;
     expect(age).toBeGreaterThanOrEqual(0);
     await expect.poll(async () => (await status()).queue.oldest_age_ms, soon).toBeGreaterThan(age);
-    // After this, only the younger job waits, so the status then has the age of this job.
+    // After this, only the younger job waits, so the status has that job's age.
     await alpha.client.cancel(queued[0]?.job_id ?? '');
     expect((await status()).queue.depth).toBe(1);
     await beta.client.cancel(queued[1]?.job_id ?? '');
@@ -112,7 +112,7 @@ test('a stopping service reports draining in its status, and unready in /readyz'
   expect(await stopped).toEqual([]);
 });
 
-/** Starts a command from which runsc is hidden. */
+/** Starts a command that cannot see runsc. */
 const WITHOUT_RUNSC = [
   'unshare',
   '--mount',
@@ -122,7 +122,7 @@ const WITHOUT_RUNSC = [
   'sh',
 ];
 
-test('a service that chose a weaker isolation class gives the reason in its status and its log', {
+test('a service that chose a weaker isolation class gives the reason in its status and in its log', {
   tags: ['Bodies-13'],
 }, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-status-'));

@@ -10,7 +10,7 @@ import { ScriptedServer, type Streamed } from './scripted-server.ts';
 const TRIES = loadSize({ small: 160, full: 10_000 });
 const LANES = 16;
 
-/** A callback of a test, which is called before and after each read of events. The first read has the number 1. */
+/** A test's callback, called before and after each read of events. The first read has the number 1. */
 type OnRead = (read: number, when: 'before' | 'after') => Promise<void> | undefined;
 const onReads = new Map<string, { count: number; readonly onRead: OnRead }>();
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
   served = await ScriptedServer.open({
     faults: (real) => ({
       async events(input) {
-        // A read with the limit 1 does not come from a follower: it only asks whether the job exists.
+        // A read with the limit 1 does not come from a follower. It only asks whether the job exists.
         const watch = input.limit > 1 ? onReads.get(input.key.job_id) : undefined;
         const read = watch === undefined ? 0 : ++watch.count;
         await watch?.onRead(read, 'before');
@@ -33,8 +33,8 @@ beforeAll(async () => {
 afterAll(() => served[Symbol.asyncDispose]());
 
 /**
- * When the job ends. A stream reads the stored events, waits, and reads again once there are more. The end comes before
- * or after one of these two reads, before or during the handshake, or once the reader got the event `started`.
+ * When the job ends. A stream reads the stored events, waits, and reads again once there are more. The job ends before
+ * or after one of these two reads, before or during the handshake, or once the reader has got the event `started`.
  */
 const MOMENTS = [
   { read: 1, when: 'before' },
@@ -46,7 +46,7 @@ const MOMENTS = [
   'live',
 ] as const;
 
-/** The order of events in a try, derived from the try's number. */
+/** The plan of a try, derived from the try's number. */
 function planOf(number: number) {
   const digit = (base: number, count: number) => Math.floor(number / base) % count;
   const moment = MOMENTS[number % MOMENTS.length] ?? 'live';
@@ -54,9 +54,9 @@ function planOf(number: number) {
     moment,
     /** Whether the program writes a record after the first read, so that there is a second read. */
     readsAgain: typeof moment === 'object' && moment.read === 2,
-    /** True if the stream continues only once the end is stored; false if it continues while the end is being stored. */
+    /** True if the stream continues only after the end is stored; false if it continues while the end is being stored. */
     isAwaited: digit(7, 2) === 0,
-    /** How many turns of the event loop pass between `moment` and the end of the job. */
+    /** How many turns of the event loop pass between `moment` and the job's end. */
     turns: digit(14, 5),
     recordsBefore: digit(70, 3),
     recordsAtEnd: digit(210, 3),
@@ -64,7 +64,7 @@ function planOf(number: number) {
   };
 }
 
-/** What went wrong in a try; null if nothing did. */
+/** What went wrong in a try; null if nothing went wrong. */
 async function attempt(number: number): Promise<string | null> {
   const plan = planOf(number);
   const { key, cell } = await served.start(`try ${number}`);
@@ -112,7 +112,7 @@ function problemWith({ frames }: Streamed, code: number, count: number): string 
   return isWhole && code === STREAM_CLOSE_CODES.finished ? null : `${code}: ${seqs.join(' ')}, of ${count}`;
 }
 
-test('E-24: a stream sends each event once, with the event finished last, and closes with 1000, whenever the job ends', {
+test('E-24: whenever the job ends, a stream sends each event once, with the event finished last, and closes with 1000', {
   ...loadTimeout,
   tags: ['Stream-3a', 'Stream-5', 'Events-9a', 'E-24'],
 }, async () => {

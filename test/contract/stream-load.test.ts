@@ -16,7 +16,7 @@ interface Link {
   readonly event_hash: string;
 }
 
-/** Checks a history while it is read: how many events came, each once and linked to the one before. */
+/** Checks a history while it is read: counts the events, each of which must come once and be linked to the one before. */
 class Reading {
   count = 0;
   head: string | null = null;
@@ -32,7 +32,7 @@ class Reading {
   }
 }
 
-/** Adds this many events with this text to a job's history, as a program without caps would. */
+/** Adds this many events with this text to a job's history, as if its program's output had no caps. */
 async function append({ rig }: ScriptedServer, key: JobKey, { count, text }: { count: number; text: string }) {
   const timestamp = new Date().toISOString();
   for (let added = 0; added < count; added += appendedAtOnce) {
@@ -82,7 +82,7 @@ async function replay({ server }: ScriptedServer, { job_id }: JobKey, after: num
 }
 
 describe('E-23: a reader of a stream that stops reading', { tags: ['E-23'] }, () => {
-  test('is sent only what its socket accepts, delays nobody, and continues later at its cursor', {
+  test('gets only what its socket accepts, delays nobody, and continues later at its cursor', {
     ...loadTimeout,
     tags: ['Stream-5a'],
   }, async () => {
@@ -105,7 +105,7 @@ describe('E-23: a reader of a stream that stops reading', { tags: ['E-23'] }, ()
     await append(served, key, { count, text: 'x'.repeat(16_000) });
     reads = 0;
     await expect.poll(() => served.server.permits.held('stream'), { timeout: 60_000 }).toBe(0);
-    // The kernel buffers only a few megabytes for a connection, so the service read only a part of the events.
+    // The kernel buffers only a few megabytes for a connection, so the service has read only some of the events.
     expect(reads * pages).toBeLessThan(count / 2);
 
     // Another reader gets everything, and the slow reader resumes after its cursor.

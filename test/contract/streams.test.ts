@@ -21,7 +21,7 @@ async function mint(service: Rig, job_id: string, key = service.alpha.key): Prom
   return json;
 }
 
-/** The answer to an upgrade: 101, or the status and code of its refusal. The connection is then dropped. */
+/** The answer to an upgrade: 101, or the refusal's status and code. Drops the connection afterwards. */
 async function upgrade(service: Rig, stream_url: string): Promise<readonly [number, string?]> {
   const socket = new WebSocket(service.service.url.replace('http', 'ws') + stream_url);
   const { promise, resolve } = Promise.withResolvers<readonly [number, string?]>();
@@ -47,7 +47,7 @@ async function streamed(service: Rig, stream_url: string, key: string | null = n
   return { events, code };
 }
 
-/** Makes a key that expires soon, and two tickets before that. If the machine was too slow, tries a longer time. */
+/** Makes a key that expires soon, and two tickets before it expires. If the machine is too slow, tries a longer time. */
 async function mintedBeforeTheEnd(operator: OpenCredentials, job_id: string, seconds = 1): Promise<[string, Ticket[]]> {
   const expires_at = new Date(Date.now() + seconds * 1000).toISOString();
   const { key } = await operator.create({ tenant: 'alpha', principal: null, scopes: null, expires_at });
@@ -84,7 +84,7 @@ describe('a ticket', () => {
     for (const { stream_url } of tickets) expect(await upgrade(rig(), stream_url)).toEqual([401, 'unauthorized']);
   });
 
-  test('is refused like a missing credential if it was used, is forged, or is for another job', async () => {
+  test('is refused like a missing credential if it was already used, is forged, or is for another job', async () => {
     const [first, second] = [await rig().run({ language: 'bash', code: 'true' }), await rig().run(sleeperOf(0))];
     const { ticket, stream_url } = await mint(rig(), first.job_id);
     const { ticket: other } = await mint(rig(), first.job_id);
@@ -99,14 +99,14 @@ describe('a ticket', () => {
     }
   });
 
-  test('opens a stream after a restart of the service, unless its credential was ended or replaced', {
+  test('opens a stream even after a restart of the service, unless its credential was ended or replaced', {
     timeout: 180_000,
   }, async () => {
     let before = await Rig.start({ provider: 'subprocess' });
     const { job_id } = await before.run({ language: 'bash', code: 'echo kept' });
     const foreign = await before.run({ language: 'bash', code: 'true' }, before.beta);
     const operator = () => openCredentials({ dataDir: before.dataDir });
-    // On a loaded machine a restart may take longer than a ticket lives: such a try decides nothing, and is repeated.
+    // On a loaded machine, a restart may take longer than a ticket lives. Such a try shows nothing and is repeated.
     for (let turn = 0, isConclusive = false; !isConclusive; turn++) {
       const issue = async () =>
         await (await operator()).create({ tenant: 'alpha', principal: null, scopes: null, expires_at: null });
@@ -134,7 +134,7 @@ describe('a ticket', () => {
   });
 });
 
-/** The legacy key of the other tenant, which the operator replaces at every restart. */
+/** The other tenant's legacy key. The operator replaces it at every restart. */
 function keyOfBeta(restarts: number): string {
   return `key-of-beta${'-next'.repeat(restarts)}`;
 }
@@ -150,7 +150,7 @@ describe('a stream', () => {
   }, async () => {
     for (let round = 0; round < loadSize({ small: 5, full: 500 }); round++) {
       const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'echo a; echo b >&2; echo c' });
-      // The first stream opens right after the submission, and each other stream a little later than the one before.
+      // The first stream opens right after the submission, and each further stream a little later than the one before.
       const streams = await Promise.all(
         Array.from({ length: 8 }, async (_, ordinal) => {
           for (let turn = 0; turn < ordinal; turn++) await rig().request('/v1/whoami');

@@ -39,7 +39,7 @@ describe('an accepted submission', () => {
     expect(result.status).toBe('succeeded');
   });
 
-  test('may demand that limits are enforced, and the detail lists each demanded limit once', async () => {
+  test('may demand that certain limits are enforced, and the detail lists each of these limits once', async () => {
     const { status, json } = await rig().post(bash({ requirements: { enforced: ['max_pids', 'mem_mb', 'mem_mb'] } }));
     expect(status).toBe(201);
     const { requested_spec } = await rig().alpha.client.detail(json.job_id);
@@ -48,7 +48,7 @@ describe('an accepted submission', () => {
     expect(enforced).toEqual(expect.arrayContaining(['mem_mb', 'max_pids']));
   });
 
-  test('gets the default for everything that it leaves out, and is returned as requested_spec', {
+  test('is returned as requested_spec, with the default for everything that it left out', {
     tags: ['What-1a', 'Submission-9', 'Submission-21', 'Submission-22', 'Submission-26', 'Detail-14'],
   }, async () => {
     const { detail } = await rig().run(bash());
@@ -184,7 +184,7 @@ describe('a refused submission', () => {
     expectRefusal(body, 400, 'invalid_json'),
   );
 
-  test('is refused for an unknown language, and for a known one in other letter case', {
+  test('is refused for an unknown language, and for a known language in other letter case', {
     tags: ['Submission-13', 'Submit-5a', 'Errors-6'],
   }, async () => {
     await expectRefusal(bash({ language: 'cobol' }), 400, 'unsupported_language', '/language');
@@ -201,13 +201,13 @@ describe('a refused submission', () => {
   );
 
   test.each(['gvisor-application-kernel', 'hardware-vm', 'confidential-vm', 'wasm-capability'])(
-    'is refused for demanding %s of a weaker service',
+    'is refused for demanding %s from a weaker service',
     { tags: ['Submit-3', 'Submit-3b', 'Errors-14'] },
     (minimum_isolation) =>
       expectRefusal(bash({ requirements: { minimum_isolation } }), 422, 'minimum_isolation_unsatisfied'),
   );
 
-  test('is refused if it demands to enforce a limit that does not exist', () =>
+  test('is refused if it demands that an unknown limit be enforced', () =>
     expectRefusal(bash({ requirements: { enforced: ['luck'] } }), 400, 'invalid_request', '/requirements/enforced/0'));
 
   test('is refused for a content type that is not plain JSON, and for a compressed body', {
@@ -265,7 +265,7 @@ describe('sizes are limited in bytes after decoding', () => {
     expect(await statusOf(bash({ outputs: names(33).map((name) => `output/${name}`) }))).toBe(400);
   });
 
-  test('the body may have 24 MiB, and a larger one is refused by its Content-Length before it is read', {
+  test('the body may have 24 MiB; a larger body is refused because of its Content-Length, before it is read', {
     tags: ['Limits-7', 'BODY-08'],
   }, async () => {
     const padded = (bytes: number) => {

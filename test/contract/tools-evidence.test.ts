@@ -1,4 +1,4 @@
-/** Spec § Tools: tool calls and their answers are signed, exported, kept, and removed with their job. */
+/** Spec § Tools: tool calls and their answers are signed, exported and kept, and are removed together with their job. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 const CALL = `echo '{"call":1,"tool":"search","arguments":{"q":"\\u001b[2J"}}' >&31; read -r line <&30; echo "$line"`;
 const submission = { language: 'bash', code: CALL, tools: [{ name: 'search' }], limits: { wall_seconds: 60 } };
 
-/** Runs the program, and answers its call. */
+/** Runs the program and answers its tool call. */
 async function answered(to: Rig): Promise<string> {
   const { client } = to.alpha;
   const { job_id } = await client.submit(submission);
@@ -36,7 +36,7 @@ async function signedTools(to: Rig, job_id: string): Promise<unknown> {
   return (statement.statement.predicate['also'] as Record<string, unknown> | undefined)?.['tools'];
 }
 
-test('the statement about a job has the summary of its tool calls, and an export verifies with these calls', {
+test('a job’s statement has the summary of its tool calls, and an export verifies with these calls', {
   tags: ['Tools-13'],
 }, async () => {
   const job_id = await answered(rig());
@@ -58,7 +58,7 @@ test('the statement about a job has the summary of its tool calls, and an export
   expect(verified.stdout).not.toContain('\u001b');
 });
 
-test('the statement has an empty summary for a job that called no tool, and none for a job without tools', {
+test('the statement has an empty summary if the job called no tool, and no summary if the job has no tools', {
   tags: ['Tools-13'],
 }, async () => {
   const { job_id } = await rig().run({ ...submission, code: 'true' });

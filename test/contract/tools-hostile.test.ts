@@ -43,7 +43,7 @@ describe.each(['namespace', 'gvisor'] as const)('in cells of %s', (provider) => 
     expect([result.status, types]).toEqual(['failed', [type]]);
   });
 
-  test('calls that four processes of a program write concurrently are all read', async () => {
+  test('if four processes of a program write calls concurrently, all calls are read', async () => {
     const code = `
 for child in range(4):
     if os.fork() == 0:
@@ -87,7 +87,7 @@ print("done", flush=True)`;
     }
   });
 
-  test('answers may be given in any order, and each reaches its own call', async () => {
+  test('answers may be given in any order, and each answer reaches its own call', async () => {
     const code =
       'for n in range(10): begin("search", n=n)\nprint([(t["call"], t["result"]) for t in [told() for n in range(10)]])';
     const { job_id } = await rig().alpha.client.submit(callingPython(code));
@@ -101,7 +101,7 @@ print("done", flush=True)`;
   });
 });
 
-test('a schema that takes forever to check delays calls of its own tenant, and no call of another tenant', {
+test('a schema that takes forever to check delays only calls of its own tenant', {
   tags: ['Tools-10'],
 }, async () => {
   const own = await Rig.start({ provider: 'subprocess', concurrency: '3' });

@@ -1,4 +1,4 @@
-/** A transcript answers the tool calls of a second run as before, or fails at the first call that differs. */
+/** A transcript answers a second run's tool calls as before. The run fails at the first call that differs. */
 import { createServiceClient, EvidenceFailure, type JobEvent, type RunOptions, type RunResult } from '@vouchbox/client';
 import { Transcript } from '@vouchbox/evidence';
 import { describe, expect, test } from 'vitest';
@@ -16,7 +16,7 @@ describe.each(['namespace', 'gvisor'] as const)('with cells of %s', (provider) =
     return transcript.text();
   };
 
-  /** Calls two tools at once; the second one answers first. Then makes three calls that fail. */
+  /** Calls two tools at once, and the second tool answers first. Then makes three calls that fail. */
   const program = `
 const said = [];
 const [slow, quick] = ['slow', 'quick'].map((name, at) => tools[name]({ at }).then(() => name));
@@ -60,7 +60,7 @@ describe('client.run with the option replay', () => {
   const sums = 'for n in range(3):\n    print(tools.add(a=n, b=1))';
   const recorded = () => run(sums, { tools: { add } });
 
-  test('needs no tools if the service refused no call, and accepts a list of events', async () => {
+  test('needs no tools if the service refused no call, and also accepts a list of events', async () => {
     const { job_id, stdout } = await recorded();
     const replay: JobEvent[] = await Array.fromAsync(client().events(job_id));
     expect((await run(sums, { replay })).stdout).toBe(stdout);

@@ -1,4 +1,4 @@
-/** Spec § Tools: calls and answers over the stream of a job. */
+/** Spec § Tools: calls and answers over a job's stream. */
 import type { JobSubmission } from '@vouchbox/protocol';
 import { openCredentials } from '@vouchbox/server';
 import { describe, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ async function submitted(code: string, more: Partial<JobSubmission> = {}): Promi
   return (await rig().alpha.client.submit(callingPython(code, more))).job_id;
 }
 
-/** A job that waits for the answer to its call, which is event 3. */
+/** A job that waits for the answer to its call. The call is event 3. */
 const waiting = (more: Partial<JobSubmission> = {}) => submitted('print(call("search")["result"])', more);
 
 async function keyOf(changes: object): Promise<string> {
@@ -19,13 +19,13 @@ async function keyOf(changes: object): Promise<string> {
   return (await operator.create({ tenant: 'alpha', principal: null, scopes: null, expires_at: null, ...changes })).key;
 }
 
-/** Expects that the call of the job is still open, and then cancels the job. */
+/** Expects that the job's call is still open, and then cancels the job. */
 async function expectUnanswered(job_id: string): Promise<void> {
   expect((await openCalls(rig(), job_id)).length).toBe(1);
   await rig().alpha.client.cancel(job_id);
 }
 
-describe('over a stream that was opened with a key', { tags: ['Tools-9'] }, () => {
+describe('over a stream that a key has opened', { tags: ['Tools-9'] }, () => {
   test('a call arrives as an event, and the answer is sent as a message and then appears as an event', async () => {
     const job_id = await submitted('for n in range(3): print(call("search", n=n)["result"])');
     const stream = await AnsweringStream.open(rig(), job_id);
@@ -99,7 +99,7 @@ describe('over a stream that was opened with a key', { tags: ['Tools-9'] }, () =
     await expectUnanswered(job_id);
   });
 
-  test('hundreds of answers to unknown calls close the stream, and each answer before the close is refused in order', async () => {
+  test('hundreds of answers to unknown calls close the stream; until then, each answer is refused in order', async () => {
     const job_id = await waiting();
     const stream = await AnsweringStream.open(rig(), job_id);
     await stream.event('tool_call');
@@ -131,7 +131,7 @@ describe('a message from the client closes a stream', { tags: ['Tools-9', 'Tools
     await expectUnanswered(job_id);
   });
 
-  test('of a job without tools', async () => {
+  test('if its job has no tools', async () => {
     const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'echo a; sleep 60' });
     const stream = await AnsweringStream.open(rig(), job_id);
     await stream.event('stdout');

@@ -1,4 +1,4 @@
-/** All blocks of docs/TUTORIAL.md, run in one shell: they print every line that follows an arrow, in order. */
+/** All blocks in docs/TUTORIAL.md, run in one shell: they print every line that follows an arrow, in order. */
 import { execFile } from 'node:child_process';
 import { chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ const blocksOf = (file: string) =>
   [...readFileSync(join(root, file), 'utf8').matchAll(/^```sh\n(.*?)^```/gms)].map(([, text = '']) => text);
 const [SET_UP, START, ...WALK] = blocksOf('docs/TUTORIAL.md');
 const rig = useRig({ 'attestation-mode': 'on' });
-/** An ordinary user who has no rights on the files of this checkout or of a service. */
+/** An ordinary user without any rights to the files of this checkout or of a service. */
 const NOBODY = 65_534;
 const AS_NOBODY = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
 
@@ -24,7 +24,7 @@ function emptyHome(): string {
   return home;
 }
 
-/** Runs the blocks with this key of the tenant, as a child of the command `within`, and checks what they print. */
+/** Runs the blocks with this key of the tenant, as a child of the command `within`, and checks what the blocks print. */
 async function expectWalk(
   walker: { url: string; key: string; tenant: string; dataDir: string; home: string },
   within: readonly string[] = [],
@@ -59,18 +59,18 @@ function expectShown(stdout: string): void {
   }
 }
 
-test('the first commands of docs/TUTORIAL.md are those of README.md', () => {
+test('the first commands in docs/TUTORIAL.md are those in README.md', () => {
   const readme = blocksOf('README.md');
   expect(SET_UP).toBe(readme[0]?.replace('\n', ' -- --once\n'));
   expect(readme).toContain(START);
 });
 
-test('the commands of docs/TUTORIAL.md run a program, verify its result, and detect a forged one', async () => {
+test('the commands in docs/TUTORIAL.md run a program, verify its result, and detect a forged result', async () => {
   const { service, alpha, dataDir } = rig();
   await expectWalk({ url: service.url, key: alpha.key, tenant: 'alpha', dataDir, home: emptyHome() });
 });
 
-test('the commands of docs/TUTORIAL.md work for an ordinary user who has only user namespaces', {
+test('the commands in docs/TUTORIAL.md work for an ordinary user who has only user namespaces', {
   timeout: 300_000,
 }, async () => {
   const home = emptyHome();

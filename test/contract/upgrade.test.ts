@@ -1,6 +1,6 @@
 /**
- * Spec § Versioning 3–6, § Events 7, § Job detail: this version serves, runs, ends and attests the jobs that an older
- * version stored.
+ * Spec § Versioning 3–6, § Events 7, § Job detail: this version serves, runs, ends and attests jobs that an older version
+ * stored.
  */
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const fixtures = join(import.meta.dirname, '../../packages/server/src/store/sqli
 const settings = { 'legacy-keys': 'acme=key-of-acme,umbrella=key-of-umbrella', 'attestation-mode': 'on' };
 const patient = { timeout: 30_000 };
 
-/** The jobs of the stored v0.3 store: those that ended, those that waited, and those that ran. */
+/** The jobs in the stored v0.3 store: those that had ended, those that waited, and those that ran. */
 const ENDED = {
   acme: ['job_09', 'job_01', 'job_f0c1', 'job_a1b2', 'job_c3d4', 'job_d4e5', 'job_e5f6'],
   umbrella: ['job_02', 'job_b2c3'],
@@ -62,7 +62,7 @@ describe('after an upgrade', () => {
   });
 
   test.each(ENDED.acme)(
-    'the detail of %s has null for what the older version did not record (Spec § Job detail)',
+    'the detail of %s has null for each fact that the older version did not record (Spec § Job detail)',
     { tags: ['Detail-4', 'Detail-5'] },
     async (job_id) => {
       expect(await clientOf('acme').detail(job_id)).toMatchObject({
@@ -75,7 +75,7 @@ describe('after an upgrade', () => {
     },
   );
 
-  test('events of v0.1 are served with hash version 0, and their chain as incomplete (Spec § Events 7)', {
+  test('v0.1 events are served with hash version 0, and their chain is called incomplete (Spec § Events 7)', {
     tags: ['Events-7c', 'Versioning-3', 'CHAIN-13'],
   }, async () => {
     for (const event of await eventsOf('acme', 'job_09')) {
@@ -85,7 +85,7 @@ describe('after an upgrade', () => {
     expect(await clientOf('acme').result('job_09')).toMatchObject({ stdout: 'first\n', stderr: 'é\n', exit_code: 0 });
   });
 
-  test('jobs that were queued run, with the defaults for limits that the older version did not record', async () => {
+  test('queued jobs run, with the defaults for limits that the older version did not record', async () => {
     const plain = await clientOf('acme').detail('job_zz');
     expect(plain).toMatchObject({ status: 'succeeded', requested_spec: { limits: {} } });
     expect(plain.effective_spec?.limits).toMatchObject({ wall_seconds: 10, mem_mb: 256 });
@@ -96,7 +96,7 @@ describe('after an upgrade', () => {
     expect((await clientOf('acme').detail('job_07aa')).effective_spec?.limits).toMatchObject({ cpu_seconds: 2 });
   });
 
-  test('jobs that were queued get receipts of what was submitted, with the limits under which they ran', {
+  test('queued jobs get receipts about what was submitted, with the limits under which they ran', {
     tags: ['Receipt-1'],
   }, async () => {
     for (const job of WAITED) {
@@ -119,7 +119,7 @@ describe('after an upgrade', () => {
     });
   });
 
-  test('a chain that continues after events of v0.1 is served as incomplete', {
+  test('a chain that continues after v0.1 events is called incomplete', {
     tags: ['Receipt-21'],
   }, async () => {
     const events = await eventsOf('acme', 'job_zz');
@@ -136,7 +136,7 @@ describe('after an upgrade', () => {
   });
 
   test.each(RAN)(
-    '%s, which ran when the older service stopped, ends as server_restarted',
+    '%s ran when the older service stopped, and ends as server_restarted',
     { tags: ['States-2'] },
     async (job_id) => {
       expect(await clientOf('acme').detail(job_id)).toMatchObject({
@@ -166,8 +166,8 @@ describe('after an upgrade', () => {
   });
 });
 
-describe('every job that ended is attested after an upgrade', () => {
-  test('the statement embeds a receipt of v0.3 unchanged, with the tenant of its job (Spec § Result artifact)', {
+describe('after an upgrade, every ended job is attested', () => {
+  test('the statement embeds a v0.3 receipt unchanged, with the job’s tenant (Spec § Result artifact)', {
     tags: ['Artifact-6', 'Artifact-7', 'Versioning-5b'],
   }, async () => {
     using stored = new DatabaseSync(join(fixtures, 'v0.3.db'), { readOnly: true });
@@ -213,7 +213,7 @@ describe('every job that ended is attested after an upgrade', () => {
     },
   );
 
-  test('an attestation under a key that this service never had is withdrawn, and the job is signed again', {
+  test('an attestation by a key that this service never had is withdrawn, and the job is signed again', {
     tags: ['Versioning-6'],
   }, async () => {
     await attested('acme', 'job_a1b2');
@@ -222,7 +222,7 @@ describe('every job that ended is attested after an upgrade', () => {
   });
 });
 
-/** Waits until the bytes are served. A request for an attestation of a foreign key makes the service withdraw it. */
+/** Waits until the bytes are served. If a foreign key signed the attestation, this request makes the service withdraw it. */
 async function attested(tenant: string, job_id: string): Promise<void> {
   const served = async () => (await fetchPart(tenant, job_id)).status;
   await expect.poll(served, patient).toBe(200);
@@ -233,7 +233,7 @@ function fetchPart(tenant: string, job_id: string): Promise<Response> {
   return fetch(`${rig.service.url}/v1/jobs/${job_id}/attestation`, { headers });
 }
 
-test('service-verify chain says that events of v0.1 prove nothing, alone or with their receipt', async () => {
+test('service-verify chain says that v0.1 events prove nothing, alone or with their receipt', async () => {
   const history = join(evidence, 'first.ndjson');
   const receipt = join(evidence, 'first.json');
   const events = await eventsOf('acme', 'job_09');
@@ -245,7 +245,7 @@ test('service-verify chain says that events of v0.1 prove nothing, alone or with
   expect(`${alone.exitCode} ${alone.stdout}${alone.stderr}`).toMatch(/^6 .*there is nothing to verify/s);
 });
 
-test('a store of v0.1 is upgraded in one start, and each of its ended jobs is attested', async () => {
+test('a v0.1 store is upgraded in one start, and each of its ended jobs is attested', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-upgrade-'));
   copyFileSync(join(fixtures, 'v0.1.db'), join(dataDir, 'svc.db'));
   const first = await Rig.start(settings, dataDir);
@@ -259,7 +259,7 @@ test('a store of v0.1 is upgraded in one start, and each of its ended jobs is at
   expect(await first.stop()).toEqual([]);
 });
 
-test('a store of a newer version is refused in one line and left unchanged', async () => {
+test('a store from a newer version is refused in one line and left unchanged', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-upgrade-'));
   const file = join(dataDir, 'svc.db');
   copyFileSync(join(fixtures, 'v0.3.db'), file);

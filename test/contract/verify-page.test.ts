@@ -1,4 +1,4 @@
-/** `vouchbox verify-page`, and the page as a service serves it. */
+/** `vouchbox verify-page`, and the same page from a service. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ afterAll(async () => {
   expect(await rig.stop()).toEqual([]);
 });
 
-test('vouchbox verify-page writes the same page that a service serves to anyone', async () => {
+test('vouchbox verify-page writes the page that a service serves to anyone', async () => {
   const file = join(scratch, 'verify.html');
   expect(await vouchbox(['verify-page', file])).toMatchObject({ code: 0, stdout: `${file}\n` });
   const served = await rig.request('/verify', { key: null });
@@ -25,7 +25,7 @@ test('vouchbox verify-page writes the same page that a service serves to anyone'
   expect(served.text).toBe(readFileSync(file, 'utf8'));
 });
 
-test('the policy of the page that verifies names its script and style by digest, and allows no address and no frame', async () => {
+test('the verifying page’s policy names script and style by digest, and allows no address and no frame', async () => {
   const { headers } = await rig.request('/verify', { key: null });
   const policy = headers.get('content-security-policy') ?? '';
   expect(policy).toMatch(/^default-src 'none'; script-src 'sha256-[\w+/]{43}='; style-src 'sha256-[\w+/]{43}='; /);

@@ -1,6 +1,6 @@
 /**
- * The audit after crashes, through the HTTP interface: every acknowledged job exists and ended once, every chain, receipt and
- * envelope verifies, and every program wrote exactly what it should have written.
+ * The audit after crashes, through the HTTP interface: every acknowledged job exists and ended once; every chain, receipt
+ * and envelope verifies; and every program wrote exactly what it should have written.
  */
 import type { ServiceClient } from '@vouchbox/client';
 import { resultSubjectName, verifyChain, verifyEnvelope, verifyReceipt } from '@vouchbox/evidence';
@@ -14,9 +14,9 @@ import {
 import { CRASH_TENANT } from './service-process.ts';
 import { crashClient, type Promised } from './workload.ts';
 
-/** Long enough for a busy machine. A longer wait means that signing hangs. */
+/** Long enough for a busy machine: if there is no signature after this time, signing hangs. */
 const ATTESTED_MILLISECONDS_MAX = 240_000;
-/** Jobs that are audited together. */
+/** How many jobs are audited at the same time. */
 const auditsAtOnce = 6;
 
 /** How the audited jobs ended, and every broken promise. */
@@ -25,15 +25,15 @@ export interface Audit {
   /** How many jobs ended for each reason. */
   readonly ends: Readonly<Record<string, number>>;
   readonly events: number;
-  /** Envelopes that verify. */
+  /** How many envelopes verify. */
   readonly attested: number;
   readonly problems: readonly string[];
 }
 
-/** The terminal reasons that a crash may have given to a job. */
+/** The reasons with which a crash may have ended a job. */
 export type Interruptions = readonly TerminalReason[];
 
-/** Waits for the end of every promised job and audits the job. The id of each job is known by now. */
+/** Waits for the end of every promised job and audits the job. By now, each promise has its job's id. */
 export async function auditJobs(
   url: string,
   promises: readonly Promised[],
@@ -135,7 +135,7 @@ function problemsOfEnd(promised: Promised, { result, detail, interruptions }: En
   return problems;
 }
 
-/** Waits a bounded time for the signature, which comes a moment after the job's end. Null if the envelope verifies. */
+/** Waits for a limited time until the job is signed, a moment after its end. Null if the envelope verifies. */
 async function attestationProblem(job_id: string, { client, public_key_pem }: Context): Promise<string | null> {
   const deadline = performance.now() + ATTESTED_MILLISECONDS_MAX;
   while (!(await client.detail(job_id)).attestation.available) {
@@ -151,7 +151,7 @@ async function attestationProblem(job_id: string, { client, public_key_pem }: Co
   return verified.kind === 'verified' ? null : `its envelope is refused: ${verified.step}, ${verified.reason}`;
 }
 
-/** Reports if two promises have the same job, and reports every job that no promise is about. */
+/** Reports two promises about the same job, and every job without a promise. */
 async function strangers(client: ServiceClient, promises: readonly Promised[]): Promise<string[]> {
   const known = new Set(promises.map(({ job_id }) => job_id));
   const problems = known.size === promises.length ? [] : ['one job stands for two keys'];
@@ -162,7 +162,7 @@ async function strangers(client: ServiceClient, promises: readonly Promised[]): 
 }
 
 /**
- * Compares the programs that the witness saw with the ends of the jobs. Each program ran once, or its job ended before.
+ * Compares the programs that the witness saw with the jobs' ends. Each program runs once, or its job ends before it can run.
  */
 export async function runProblems(
   url: string,

@@ -1,10 +1,10 @@
-/** The host's clock is set forward or back while jobs wait, run and end (CHAIN-08, RST-10). */
+/** The host's clock is set forward or back while jobs wait, run or end (CHAIN-08, RST-10). */
 import { verifyChain, verifyReceipt } from '@vouchbox/evidence';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Ran, Rig } from '../rig/rig.ts';
 
 const day = 86_400_000;
-/** Long enough that a timeout means a hang, and not a busy machine. */
+/** Long enough that a timeout means a hang and not a busy machine. */
 const patient = { timeout: 240_000 };
 const settings = { 'attestation-mode': 'on', concurrency: '1', 'drain-seconds': '0' };
 const endless = { language: 'bash', code: 'echo on; sleep 600' } as const;
@@ -13,7 +13,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Sets the clock of this process, and so of the service in it. Durations are measured with another clock. */
+/** Sets the clock of this process and thus of the service in it. Durations are measured with another clock. */
 function setClock(milliseconds: number): void {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + milliseconds });
 }
@@ -35,7 +35,7 @@ function expectTruthful({ detail, events }: Ran): void {
 describe.each([
   ['forward', day],
   ['back', -day],
-])('when the clock is set %s by a day', (_, jump) => {
+])('if the clock is set %s by a day', (_, jump) => {
   let rig: Rig;
   beforeAll(async () => {
     rig = await Rig.start(settings);
@@ -44,7 +44,7 @@ describe.each([
     expect(await rig.stop()).toEqual([]);
   });
 
-  test('a running job ends at its wall limit as measured by elapsed time, and is attested soon afterwards', {
+  test('a running job ends once its wall limit has really elapsed, and is attested soon afterwards', {
     ...patient,
     tags: ['CHAIN-08'],
   }, async () => {
@@ -61,7 +61,7 @@ describe.each([
   });
 
   test(
-    'waiting and running jobs can be cancelled, and none is recorded as ended before its submission',
+    'waiting and running jobs can be cancelled, and no job is recorded as ended before its submission',
     patient,
     async () => {
       const { client } = rig.alpha;

@@ -3,10 +3,10 @@ import type { FaultPoint } from './fault-points.ts';
 import { breakAt } from './fault-sweep.ts';
 import { randomKills } from './random-kills.ts';
 
-/** Long enough that a timeout means a hang, and not a busy machine. */
+/** Long enough that a timeout means a hang and not a busy machine. */
 const patient = { timeout: 600_000 };
 
-// These are two of the fault points. `npm run crash` runs all of them.
+// Two of the fault points. `npm run crash` runs all of them.
 test.each<FaultPoint>([
   { step: 'recover', fault: 'told that syncing failed' },
   { step: 'start at once', fault: 'killed after' },

@@ -1,6 +1,6 @@
 /**
  * `npm run crash -- --kills 200 --seed 7`: kills the service at random moments under load and audits its promises. Then it
- * breaks the service at every step of a job, in each of the ways of `fault-points.ts`. `--no-sweep` leaves out the steps,
+ * breaks the service at every step of a job, in each of the ways in `fault-points.ts`. `--no-sweep` leaves out the steps,
  * and `--kills 0` leaves out the kills.
  */
 import { parseArgs } from 'node:util';
@@ -59,7 +59,7 @@ async function kill(kills: number, seed: number): Promise<string[]> {
   return [...run.problems, ...run.leftovers.map((left) => `left behind: ${left}`)];
 }
 
-/** Faults that are tried at the same time, each on its own service. */
+/** How many faults are tried at the same time, each on its own service. */
 const sweepsAtOnce = 2;
 
 async function sweep(): Promise<string[]> {

@@ -1,11 +1,11 @@
 /**
- * The named steps of a job at which a crash test breaks the service, and the faults that it uses. The steps cover a job from
- * its submission to its attestation. The service has no hooks for them: `fault-preload.ts` finds the steps.
+ * The named steps of a job at which a crash test breaks the service, and the faults that the test uses. The steps cover a
+ * job from its submission to its attestation. The service has no hooks for the steps: `fault-preload.ts` finds them.
  */
 
 /**
  * The commits of the store, in the order of a job's life. A job that finds a parked cell is accepted and started by one commit,
- * `start at once`. `recover` is the commit by which the next start of the service ends a job that was running.
+ * `start at once`. `recover` is the commit with which a service that starts again ends a job that was running.
  */
 export const STORE_STEPS = [
   'open',
@@ -19,11 +19,11 @@ export const STORE_STEPS = [
 ] as const;
 export type StoreStep = (typeof STORE_STEPS)[number];
 
-/** The steps of the service between the commits of the store. */
+/** The service's steps between the store's commits. */
 export const OTHER_STEPS = ['prepare', 'hand over', 'release', 'collect', 'sign', 'clean up'] as const;
 export type OtherStep = (typeof OTHER_STEPS)[number];
 
-/** How the kernel treats the thread that writes the store, from the step on: in the `inject` syntax of strace(1). */
+/** What the kernel does from the step on to the thread that writes the store, in the `inject` syntax of strace(1). */
 export const KERNEL_FAULTS = {
   'killed before it writes': 'pwrite64:signal=KILL:when=1',
   'killed between two writes': 'pwrite64:signal=KILL:when=2',
@@ -43,7 +43,7 @@ export interface FaultPoint {
   readonly fault: KernelFault | OtherFault;
 }
 
-/** Steps of a job that is queued and gets a new cell. At every other step a parked cell waits for the job. */
+/** Steps of a queued job that gets a new cell. For every other step, a parked cell waits for the job. */
 const STEPS_WITHOUT_PARKING: ReadonlySet<FaultPoint['step']> = new Set([
   'open',
   'admit',
@@ -52,7 +52,7 @@ const STEPS_WITHOUT_PARKING: ReadonlySet<FaultPoint['step']> = new Set([
   'recover',
 ]);
 
-/** Whether a parked cell waits for the job, which then starts at once. */
+/** Whether a parked cell waits for the job. If so, the job starts at once. */
 export function isParked({ step }: FaultPoint): boolean {
   return !STEPS_WITHOUT_PARKING.has(step);
 }
@@ -62,12 +62,12 @@ export function isKill({ fault }: FaultPoint): boolean {
   return fault.startsWith('killed');
 }
 
-/** Every point: each step of the store with each fault, a kill before and after each other step, and a slow disk. */
+/** Every point: each store step with each fault, a kill before and after each other step, and a slow disk. */
 export function everyFaultPoint(): FaultPoint[] {
   const slow = 'told late that it synced';
   const kernel = (Object.keys(KERNEL_FAULTS) as KernelFault[]).filter((fault) => fault !== slow);
   return [
-    // The slow disk lasts from the first step to the end of the job.
+    // The disk is slow from the first step to the end of the job.
     { step: 'admit', fault: slow },
     ...STORE_STEPS.flatMap((step) => [...kernel, 'killed after' as const].map((fault) => ({ step, fault }))),
     ...OTHER_STEPS.flatMap((step) => OTHER_FAULTS.map((fault) => ({ step, fault }))),

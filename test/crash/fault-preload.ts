@@ -1,7 +1,7 @@
 /**
- * Loaded into a service before its own code (`--import`): waits for one named step and breaks it. It finds the steps at the
- * interfaces between the service's parts, so the service itself needs no change. At a step of the store, strace(1) attaches
- * to the thread, and replaces the kernel's answers to this thread from then on.
+ * Loaded into a service before the service's own code (`--import`): waits for one named step and breaks it. It finds the
+ * steps at the interfaces between the service's parts, so the service itself needs no change. At a step of the store,
+ * strace(1) attaches to the thread and replaces the kernel's answers to this thread from then on.
  */
 import { spawn } from 'node:child_process';
 import { fdatasyncSync, openSync, readlinkSync, writeSync } from 'node:fs';
@@ -22,10 +22,10 @@ import { FAULT_VARIABLES, KERNEL_FAULTS, type KernelFault, type OtherStep } from
 const armed = {
   step: process.env[FAULT_VARIABLES.step],
   fault: process.env[FAULT_VARIABLES.fault],
-  /** Tells the test that the step was reached. */
+  /** The file that tells the test that the step was reached. */
   reached: openSync(process.env[FAULT_VARIABLES.reached] ?? '', 'a'),
 };
-/** The step of a store command. In a process that breaks at `recover`, the command `finish` has the step `recover`. */
+/** A store command's step. In a process that breaks at `recover`, the command `finish` is the step `recover`. */
 function stepOf({ name, input }: Call): string {
   if (name === 'admit' && (input as AdmitInput).start !== undefined) return 'start at once';
   return STEP_OF_COMMAND[name] ?? name;
@@ -46,7 +46,7 @@ function die(): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
-/** Runs before each step. Makes the fault if it is for this step. */
+/** Runs before each step. Causes the fault if the fault is for this step. */
 function before(step: string): void {
   if (step !== armed.step || isBroken) return;
   if (armed.fault === 'killed before') die();
@@ -57,7 +57,7 @@ function after(step: string): void {
   if (step === armed.step && armed.fault === 'killed after') die();
 }
 
-/** Attaches strace to this thread with the fault's answers. Returns once strace is attached. */
+/** Attaches strace, with the fault's answers, to this thread. Returns once strace is attached. */
 function breakKernel(injection: string): void {
   isBroken = true;
   const thread = basename(readlinkSync('/proc/thread-self'));
@@ -80,7 +80,7 @@ function isTraced(): boolean {
 
 type Method = (this: unknown, ...input: unknown[]) => unknown;
 
-/** Replaces a method by another method, which can call the original. */
+/** Replaces a method with another method that can call the original. */
 function replace(target: object, name: PropertyKey, by: (original: Method) => Method): void {
   const methods = target as Record<PropertyKey, Method>;
   const original = methods[name];
@@ -88,10 +88,10 @@ function replace(target: object, name: PropertyKey, by: (original: Method) => Me
   methods[name] = by(original);
 }
 
-/** Whether a client has submitted a job. Before that, only canaries run, which take the same path as jobs. */
+/** Whether a client has submitted a job. Before that, only canaries run, and they take the same path as jobs. */
 let hasJob = false;
 
-/** Breaks the step that a method makes, once a job was submitted to the service. */
+/** Breaks the step that a method carries out, once a job has been submitted to the service. */
 function breakMethod(prototype: object, name: PropertyKey, step: OtherStep): void {
   replace(prototype, name, (original) => {
     return function (this: unknown, ...input) {
@@ -153,7 +153,7 @@ function breakStoreThread(): void {
   });
 }
 
-/** Notes the step of each call that is taken from the front of the queue and so belongs to the open transaction. */
+/** Notes the step of each call that leaves the front of the queue and thus belongs to the open transaction. */
 function noteShifts(waiting: Call[], committing: string[]): void {
   waiting.shift = () => {
     const call: Call | undefined = Array.prototype.shift.call(waiting);

@@ -1,6 +1,6 @@
 /**
- * Breaks the service at one named step after another, starts it again without a fault, and audits its promises. Nothing
- * depends on time: a fault occurs at its step, and a step that was not reached is reported as a problem.
+ * Breaks the service at one named step after another. Each time, it starts the service again without a fault and audits
+ * the promises. Nothing depends on time: a fault occurs at its step, and a step that is not reached is a problem.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,28 +16,28 @@ import { Witness } from './witness.ts';
 import { crashClient, Workload } from './workload.ts';
 
 const PRELOAD = new URL('./fault-preload.ts', import.meta.url).href;
-/** Long enough for a busy machine. A longer wait means that a service which must die continues to run. */
+/** Long enough for a busy machine: a service that still runs after this time does not die. */
 const DEATH_MILLISECONDS_MAX = 120_000;
-/** Long enough for a busy machine. A longer wait means that the step does not occur. */
+/** Long enough for a busy machine: a step that is not reached in this time does not occur. */
 const REACHED_MILLISECONDS_MAX = 120_000;
-/** How many languages have a parked cell from the start of a service. */
+/** How many languages have a parked cell once a service has started. */
 const usualLanguages = 3;
-/** The one line that a service prints if it cannot start. */
+/** The only line that a service prints if it cannot start. */
 const ONE_LINE = /^vouchbox: [^\n]+$/;
 
-/** What the service with the fault shares with the services that run before and after it. */
+/** What the service with the fault has in common with the services that run before and after it. */
 interface Ordeal {
   readonly dataDir: string;
   readonly workload: Workload;
   readonly reached: string;
 }
 
-/** Runs one job at a service that breaks at this point, starts the service again without a fault, and names broken promises. */
+/** Runs a job at a service that breaks at this point, starts the service again without a fault, and names broken promises. */
 export async function breakAt(point: FaultPoint): Promise<readonly string[]> {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-faults-'));
   const aside = mkdtempSync(join(tmpdir(), 'svc-faults-aside-'));
   await using witness = await Witness.open();
-  // For a fault at `append`, the program must still run after its output was appended.
+  // For a fault at `append`, the program must still be running after its output was appended.
   const workload = new Workload(() => (point.step === 'append' ? 0.29 : 0.5), witness);
   const ordeal = { dataDir, workload, reached: join(aside, 'reached') };
   try {
@@ -49,7 +49,7 @@ export async function breakAt(point: FaultPoint): Promise<readonly string[]> {
   }
 }
 
-/** Runs the service with its fault: it may refuse, end or go on, but it must not hang or report what is false. */
+/** Runs the service with its fault: the service may refuse, end or go on, but must not hang or report what is false. */
 async function liveThrough(point: FaultPoint, ordeal: Ordeal): Promise<string[]> {
   if (point.step === 'recover') await leaveRunning(ordeal);
   await using service = new ServiceProcess({ ...ordeal, environment: armedWith(point, ordeal.reached) });
@@ -82,13 +82,13 @@ async function cellsWait(url: string): Promise<void> {
   }
 }
 
-/** Waits until the step was reached, because some steps come after the end of the job. */
+/** Waits until the step was reached, because some steps come after the job's end. */
 async function reachedAt(file: string): Promise<void> {
   const deadline = performance.now() + REACHED_MILLISECONDS_MAX;
   while (!wasReached(file) && performance.now() < deadline) await delay(10);
 }
 
-/** Leaves a job `running`, as a killed service does. */
+/** Leaves a job in the status `running`, as a killed service does. */
 async function leaveRunning({ dataDir, workload, reached }: Ordeal): Promise<void> {
   const environment = armedWith({ step: 'release', fault: 'killed after' }, `${reached}-before`);
   await using service = await ServiceProcess.start({ dataDir, environment });
@@ -111,7 +111,7 @@ async function submitOne(url: string, workload: Workload): Promise<void> {
   await ignoringFailure(() => workload.run(url, { clients: 1, jobsEach: 1 }));
 }
 
-/** Checks a service whose store fails: it must answer reads, and refuse writes with an error of the contract. */
+/** Checks a service whose store fails: it must answer reads, and refuse writes with an error from the contract. */
 async function stillAnswers(url: string): Promise<string[]> {
   const client = crashClient(url);
   const problems: string[] = [];
@@ -135,7 +135,7 @@ function endProblems(point: FaultPoint, signal: NodeJS.Signals | null): string[]
   return !isKill(point) || signal === 'SIGKILL' ? [] : [`it was to be killed, and ended with ${signal}`];
 }
 
-/** A service that does not start must say why in one line, apart from its log, which is JSON. */
+/** A service that does not start must say why in one line, besides the JSON lines of its log. */
 function refusalProblems(said: string): string[] {
   const lines = said.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
   return lines.length === 1 && ONE_LINE.test(lines[0] ?? '')

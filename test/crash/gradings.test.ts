@@ -1,4 +1,4 @@
-/** A grading continues after its service was killed, and ends with the same verdict as without the kill. */
+/** A grading continues after its service was killed, and ends with the verdict that it would have had without the kill. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { ServiceProcess } from './service-process.ts';
 import { crashClient } from './workload.ts';
 
-/** Waits for the program's end. Judges only in a cell that has loopback, and waits to be killed in any other cell. */
+/** Waits for the program's end. Judges only in a cell with loopback. In any other cell, waits to be killed. */
 const JUDGE = `import socket, sys, time
 said = sys.stdin.read()
 try:

@@ -1,4 +1,4 @@
-/** A killed service can neither end its programs nor watch their limits, so the kernel must end these programs. */
+/** A killed service can neither end its programs nor watch their limits, so the kernel must end the programs. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,13 +7,13 @@ import { leftoversOf } from '../rig/leftovers.ts';
 import { ServiceProcess } from './service-process.ts';
 import { crashClient } from './workload.ts';
 
-/** Long enough that a timeout means a hang, and not a busy machine. */
+/** Long enough that a timeout means a hang and not a busy machine. */
 const patient = { timeout: 600_000 };
 
 const processesOf = (dataDir: string) => leftoversOf(dataDir).filter((leftover) => leftover.startsWith('process'));
 
 test.each(['namespace', 'gvisor'])(
-  'a program and its cell end when their %s service is killed, before the next service starts',
+  'when a %s service is killed, its program and the program’s cell end before the next service starts',
   { ...patient, tags: ['RST-03'] },
   async (provider) => {
     const dataDir = mkdtempSync(join(tmpdir(), 'svc-orphans-'));

@@ -1,6 +1,6 @@
 /**
- * Kills the service at random moments: while it starts, while it recovers, and under load. Starts it again after each kill,
- * and at the end audits every promise that the service made. The moments come from a seed.
+ * Kills the service at random moments: while it starts, while it recovers, and under load. Starts it again after each kill.
+ * At the end, audits every promise that the service made. The moments come from a seed.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ import { type Load, seeded, Workload } from './workload.ts';
 export interface RandomKillsOptions extends Load {
   readonly kills: number;
   readonly seed: number;
-  /** The longest that a service may work before it is killed. */
+  /** The longest time that a service may work before it is killed. */
   readonly millisecondsMax: number;
   /** Called after each kill. */
   readonly onKill?: (count: number) => void;
@@ -24,18 +24,18 @@ export interface RandomKillsOptions extends Load {
 
 export interface RandomKills extends Audit {
   readonly kills: number;
-  /** How many kills came before the service listened. */
+  /** How many kills came before the service was listening. */
   readonly killsWhileStarting: number;
-  /** Answers that were lost because the service was killed. */
+  /** How many answers were lost because the service was killed. */
   readonly lostAnswers: number;
   readonly cancellations: number;
-  /** Programs that the witness saw begin. */
+  /** How many programs the witness saw begin. */
   readonly ran: number;
-  /** The leftovers on the host after the last service had stopped. */
+  /** What was left on the host after the last service had stopped. */
   readonly leftovers: readonly string[];
 }
 
-/** The share of kills that come while the service starts and recovers what the last kill left. */
+/** The share of kills that come while the service starts and recovers from the last kill. */
 const whileStartingShare = 0.2;
 
 export async function randomKills(options: RandomKillsOptions): Promise<RandomKills> {
@@ -88,7 +88,7 @@ interface Surroundings {
   readonly dataDir: string;
 }
 
-/** Runs the last service, which is not killed. Every promised job ends there and is audited. */
+/** Runs the last service, without a kill. Every promised job ends there and is audited. */
 async function settled({ dataDir }: Surroundings, workload: Workload, witness: Witness) {
   await using service = await ServiceProcess.start({
     dataDir,

@@ -1,5 +1,5 @@
 /**
- * The service as a separate process, which a test can kill without warning at any moment, as a power failure does. The
+ * The service as a separate process that a test can kill without warning at any moment, like a power failure. The
  * service chooses its own port, and its data directory survives.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -8,17 +8,17 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 const SVC = fileURLToPath(new URL('../../packages/cli/bin/vouchbox.mjs', import.meta.url));
-/** Node's compile cache of the sources. A service that stops writes it, so that the next service starts faster. */
+/** Node's compile cache for the sources. A service that stops writes this cache, so that the next service starts faster. */
 const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/crash', import.meta.url));
 
-/** Long enough that a timeout means that a start hangs, and not that the machine is busy. */
+/** Long enough that a timeout means a start that hangs and not a busy machine. */
 const READY_MILLISECONDS_MAX = 240_000;
 
 export interface ServiceProcessOptions {
   readonly dataDir: string;
-  /** The words of an outer command, which changes the environment and then becomes the service. */
+  /** The words of an outer command that changes the environment and then becomes the service. */
   readonly wrapper?: readonly string[];
-  /** Environment variables in addition to those of every crash test, mainly settings. */
+  /** Environment variables, mainly settings, beyond those that every crash test has. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -36,7 +36,7 @@ export class ServiceProcess implements AsyncDisposable {
   #said = '';
   #url: string | null = null;
 
-  /** Starts the process and does not wait for anything. */
+  /** Starts the process without waiting for anything. */
   constructor(options: ServiceProcessOptions) {
     const command = [...(options.wrapper ?? []), process.execPath, SVC, 'serve'];
     this.#child = spawn(command[0] as string, command.slice(1), {
@@ -45,10 +45,10 @@ export class ServiceProcess implements AsyncDisposable {
     });
     this.#exited = once(this.#child, 'exit').then(([code, signal]) => ({ code, signal }) as ProcessEnd);
     this.#listening = this.#waitForAddress();
-    this.#listening.catch(() => {}); // The error reaches those who wait for the address.
+    this.#listening.catch(() => {}); // Whoever waits for the address gets the error.
   }
 
-  /** Starts the service and waits until it listens. Rejects with its output if it ends before. */
+  /** Starts the service and waits until it listens. Rejects with the service's output if the service ends before. */
   static async start(options: ServiceProcessOptions): Promise<ServiceProcess> {
     const service = new ServiceProcess(options);
     try {
@@ -64,7 +64,7 @@ export class ServiceProcess implements AsyncDisposable {
     return this.#child.pid ?? 0;
   }
 
-  /** Resolves with its address once the service listens. Rejects if the process ends before. */
+  /** Resolves with the service's address once the service listens. Rejects if the process ends before. */
   get listening(): Promise<string> {
     return this.#listening;
   }
@@ -80,12 +80,12 @@ export class ServiceProcess implements AsyncDisposable {
     return this.#said;
   }
 
-  /** How the process ended, once it has. */
+  /** Resolves with how the process ended, once it has ended. */
   get exited(): Promise<ProcessEnd> {
     return this.#exited;
   }
 
-  /** Kills the process without warning and waits until it has ended. The kernel ends the processes that the service started. */
+  /** Kills the process without warning and waits until it has ended. The kernel ends the processes that it had started. */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.#exited;

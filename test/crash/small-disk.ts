@@ -48,7 +48,7 @@ export class SmallDisk implements AsyncDisposable {
     this.#resize(`${mebibytes}m`);
   }
 
-  /** Makes the disk as small as its content, however large it was. Unlike `fill`, this takes no memory. */
+  /** Makes the disk as small as its content, however large the disk was. Unlike `fill`, this takes no memory. */
   shrink(): void {
     for (;;) {
       const { blocks, bfree, bsize } = statfsSync(this.seen);
@@ -56,12 +56,12 @@ export class SmallDisk implements AsyncDisposable {
         this.#resize(String((blocks - bfree) * bsize));
         return;
       } catch {
-        // Other processes wrote in the meantime, so the new size was too small. Try again.
+        // Meanwhile, other processes wrote, so the new size was too small. Try again.
       }
     }
   }
 
-  /** The path by which processes outside see the directory. */
+  /** The directory's path for processes outside. */
   get seen(): string {
     return join(`/proc/${this.#holder.pid}/root`, this.directory);
   }

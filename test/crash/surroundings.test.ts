@@ -12,11 +12,11 @@ import { SmallDisk } from './small-disk.ts';
 import { Witness } from './witness.ts';
 import { crashClient, Workload } from './workload.ts';
 
-/** Long enough that a timeout means a hang, and not a busy machine. */
+/** Long enough that a timeout means a hang and not a busy machine. */
 const patient = { timeout: 600_000 };
 const FIXTURE = join(import.meta.dirname, '../../packages/server/src/store/sqlite/migrations/fixtures/v0.3.db');
 
-/** The output of a service that cannot start, without its log, which is JSON. */
+/** What a service that cannot start prints, without the lines of its log. These lines are JSON. */
 async function refusal(service: ServiceProcess): Promise<string> {
   await expect(service.listening).rejects.toThrow(/ended before it listened/);
   expect((await service.exited).code).toBe(1);
@@ -26,7 +26,7 @@ async function refusal(service: ServiceProcess): Promise<string> {
     .join('\n');
 }
 
-test('a service with a read-only data directory says so in one line', patient, async () => {
+test('a service with a read-only data directory reports this in one line', patient, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-read-only-'));
   copyFileSync(FIXTURE, join(dataDir, 'svc.db'));
   const mount = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"';
@@ -36,7 +36,7 @@ test('a service with a read-only data directory says so in one line', patient, a
 });
 
 test.runIf(isLongForm)(
-  'a service on a full disk refuses what it cannot store, keeps the rest, and continues when there is room',
+  'a service with a full disk refuses what it cannot store, keeps the rest, and continues once there is room',
   patient,
   async () => {
     await using disk = await SmallDisk.mount(24);
@@ -51,7 +51,7 @@ test.runIf(isLongForm)(
       disk.fill();
       const refused: unknown[] = [];
       while (refused.length < 3) {
-        // The service may still accept and keep jobs that fit into the last page of the store's log.
+        // The service may still accept and store jobs that fit into the last page of the store's log.
         await workload.run(service.url, { clients: 1, jobsEach: 1 }).catch((error: unknown) => refused.push(error));
       }
       for (const error of refused) {
@@ -65,7 +65,7 @@ test.runIf(isLongForm)(
       disk.fill();
       await service.kill();
     }
-    // On a full disk the service starts, or says in one line why it does not.
+    // With a full disk, the service either starts or says in one line why it does not.
     await using onFullDisk = new ServiceProcess(surroundings);
     const url = await onFullDisk.listening.catch(() => null);
     const lines = url === null ? await refusal(onFullDisk) : 'vouchbox: it started';
@@ -78,7 +78,7 @@ test.runIf(isLongForm)(
   },
 );
 
-/** Writes 480 KiB that hardly compress. The store has this output twice: in the events and in the result. */
+/** Writes 480 KiB that compress badly. The store has this output twice: in the events and in the result. */
 const WRITER = { language: 'bash', code: 'head -c 368640 /dev/urandom | base64 -w 0' } as const;
 
 test('jobs wait while the disk has only the free-space reserve left, and all succeed once the disk is larger', {

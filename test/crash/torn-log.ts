@@ -1,5 +1,5 @@
 /**
- * Changes the store's log of a killed service as a power cut may. An unfinished write after the last commit loses
+ * Changes the log in a killed service's store as a power cut may. An unfinished write after the last commit loses
  * nothing. If acknowledged data is lost, the next start must report this.
  */
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
@@ -8,12 +8,12 @@ import { join } from 'node:path';
 import { ServiceProcess } from './service-process.ts';
 
 const HEADER_BYTES = 32;
-/** A page of 4 KiB and its header. */
+/** A page of 4 KiB and the page's header. */
 const FRAME_BYTES = 4096 + 24;
 
 const logOf = (dataDir: string) => join(dataDir, 'svc.db-wal');
 
-/** Adds half a frame after the last frame, as an interrupted write does. */
+/** Adds half a frame after the last frame, like an interrupted write. */
 export function tearLogBehindEnd(dataDir: string): void {
   const log = logOf(dataDir);
   if (!existsSync(log)) return;
@@ -22,8 +22,8 @@ export function tearLogBehindEnd(dataDir: string): void {
 }
 
 /**
- * Removes the last acknowledged frame from a copy of the store, and starts a service on this copy. Returns what the
- * service does wrong.
+ * Removes the last acknowledged frame from a copy of the store, and starts a service with this copy. Returns everything
+ * that the service does wrong.
  */
 export async function problemsOfLostEnd(dataDir: string): Promise<string[]> {
   const acknowledged = acknowledgedFrames(dataDir);

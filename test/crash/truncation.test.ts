@@ -8,10 +8,10 @@ import { expect, test } from 'vitest';
 import { ServiceProcess } from './service-process.ts';
 import { crashClient } from './workload.ts';
 
-/** Long enough that a timeout means a hang, and not a busy machine. */
+/** Long enough that a timeout means a hang and not a busy machine. */
 const patient = { timeout: 600_000 };
 
-test('a service that was killed while output was truncated signs the output as truncated', {
+test('a service that was killed after truncating output signs the output as truncated', {
   ...patient,
   tags: ['Result-6', 'Artifact-4a', 'Events-6a'],
 }, async () => {
@@ -32,7 +32,7 @@ test('a service that was killed while output was truncated signs the output as t
 });
 
 /**
- * Runs a program that writes more than is recorded and continues. Kills the service as soon as the service reports the
+ * Runs a program that continues after writing more than is recorded. Kills the service as soon as the service reports the
  * truncation.
  */
 async function killWhileCut(dataDir: string): Promise<string> {

@@ -1,8 +1,8 @@
 /**
- * A witness that is independent of the service: the kernel's reports of process names (connector, PROC_EVENT_COMM). Every
- * program of a crash test begins by giving a process a name with the program's number. No cell can hide that name from
- * the host, even if the process of the service that started the cell has ended. If a number occurs twice, its program
- * ran twice.
+ * A witness that is independent of the service: the kernel's reports about process names (connector, PROC_EVENT_COMM).
+ * Every program in a crash test begins by giving a process a name with the program's number. No cell can hide that name
+ * from the host, even if the service process that started the cell has ended. If a number occurs twice, its program ran
+ * twice.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -12,10 +12,10 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 const LISTENER = fileURLToPath(new URL('./listen-for-names.py', import.meta.url));
-/** The name that ends the wait for further names. It is short: a process name has at most 15 characters (proc_pid_comm(5)). */
+/** The name that ends the wait for more names. It is short: a process name has at most 15 characters (proc_pid_comm(5)). */
 const LAST = 'last';
 
-/** Counts the programs that begin while it is open. */
+/** Counts the programs that begin while the witness is open. */
 export class Witness implements AsyncDisposable {
   /** Distinguishes this witness from other witnesses on this host. */
   readonly #mark = `w${randomBytes(2).toString('hex')}-`;
@@ -29,14 +29,14 @@ export class Witness implements AsyncDisposable {
     });
   }
 
-  /** Resolves once the witness sees every program that begins from now on. Rejects if the kernel reports no processes. */
+  /** Resolves once the witness sees every program that begins from then on. Rejects if the kernel reports no processes. */
   static async open(): Promise<Witness> {
     const witness = new Witness();
     const lines = createInterface({ input: witness.#listener.stdout as Readable });
     const ended = once(witness.#listener, 'exit').then(() => {
       throw new Error('the kernel reports no processes here');
     });
-    ended.catch(() => {}); // A disposed witness ends in the same way.
+    ended.catch(() => {}); // Disposing the witness causes the same end.
     await Promise.race([once(lines, 'line'), ended]);
     lines.on('line', (line) => witness.#note(line));
     return witness;
@@ -47,7 +47,7 @@ export class Witness implements AsyncDisposable {
     return `perl -e '$0 = "${this.#mark}${number}"'`;
   }
 
-  /** How often the program of each number began. Call this after all programs have ended: it waits for all reports. */
+  /** How often the program with each number began. Call this after all programs have ended: it waits for all reports. */
   async runs(): Promise<ReadonlyMap<number, number>> {
     spawnSync('/usr/bin/perl', ['-e', `$0 = "${this.#mark}${LAST}"`]);
     await this.#seenAll.promise;

@@ -1,5 +1,5 @@
 /**
- * Clients that keep submitting while the service is being killed, and remember every promise that the service made: an
+ * Clients that keep submitting while the service is killed again and again. They remember every promise by the service: an
  * acknowledged job, an acknowledged cancellation, and an idempotency key whose answer was lost.
  */
 import { createServiceClient, type ServiceClient, ServiceFailure } from '@vouchbox/client';
@@ -7,27 +7,27 @@ import type { JobSubmission } from '@vouchbox/protocol';
 import { CRASH_KEY } from './service-process.ts';
 import type { Witness } from './witness.ts';
 
-/** The promises of one job, and the output that it must have written if it ran to its end. */
+/** The promises about one job, and the output that the job must have written if it ran to its end. */
 export interface Promised {
-  /** The number that its program reports to the witness. */
+  /** The number that the job's program reports to the witness. */
   readonly number: number;
   readonly idempotencyKey: string;
   readonly submission: JobSubmission;
   readonly stdout: string;
   readonly exitCode: number;
-  /** Null if the answer was lost. Then there may be one job, and no second job. */
+  /** Null if the answer was lost. There is then one job or none. */
   job_id: string | null;
   /** Whether the job's cancellation was requested, and whether the service acknowledged it. */
   cancellation: 'none' | 'asked' | 'promised';
 }
 
-/** How many jobs are submitted to one process of the service. */
+/** How many jobs are submitted to one process of the service, and by how many clients. */
 export interface Load {
   readonly clients: number;
   readonly jobsEach: number;
 }
 
-/** A client that never retries by itself, so that the test sees lost answers. */
+/** A client that never retries, so that the test sees lost answers. */
 export function crashClient(url: string): ServiceClient {
   return createServiceClient({
     baseUrl: url,
@@ -50,13 +50,13 @@ export class Workload {
     this.#witness = witness;
   }
 
-  /** Submits from several clients at once, a few jobs each, and stops early when the service is gone. */
+  /** Submits a few jobs from each of several clients at once. Stops early if the service is gone. */
   async run(url: string, { clients, jobsEach }: Load): Promise<void> {
     const client = crashClient(url);
     await Promise.all(Array.from({ length: clients }, () => this.#submitUntilGone(client, jobsEach)));
   }
 
-  /** Repeats every submission whose answer was lost. Its key returns the job that was made, or makes the job now. */
+  /** Repeats every submission whose answer was lost. The same key returns the job made earlier, or makes the job now. */
   async settle(url: string): Promise<void> {
     const client = crashClient(url);
     for (const promised of this.promises.filter(({ job_id }) => job_id === null)) {
@@ -66,8 +66,8 @@ export class Workload {
   }
 
   /**
-   * Submits one job, and may cancel it. A slow job writes a line every 0.2 seconds. Rejects, as the client does, if the answer
-   * is a refusal or is lost.
+   * Submits one job, and may cancel it. A slow job writes a line every 0.2 seconds. Rejects, as the client does, if the
+   * answer is a refusal or is lost.
    */
   async submitOne(client: ServiceClient, { isSlow = false } = {}): Promise<Promised> {
     const promised = this.#next(isSlow);
@@ -98,7 +98,7 @@ export class Workload {
     const write = isSlow ? `for at in $(seq ${lines}); do echo $at; sleep 0.2; done` : `seq ${lines}`;
     const code = `${this.#witness.commandOf(number)}; echo job ${number}; sleep ${pause}; ${write}; exit ${exitCode}`;
     const stdout = `job ${number}\n${Array.from({ length: lines }, (_, index) => `${index + 1}\n`).join('')}`;
-    // A slow program sleeps for up to eight seconds, and starts forty programs besides.
+    // A slow program sleeps for up to eight seconds, and also starts forty programs.
     const submission: JobSubmission = { language: 'bash', code, limits: { wall_seconds: 60 } };
     const idempotencyKey = `crash-${number}`;
     return { number, idempotencyKey, submission, stdout, exitCode, job_id: null, cancellation: 'none' };
@@ -111,7 +111,7 @@ async function cancel(client: ServiceClient, promised: Promised): Promise<void> 
   promised.cancellation = already_terminal ? 'none' : 'promised';
 }
 
-/** Repeatable numbers in [0, 1) from a seed (mulberry32). */
+/** Repeatable numbers in [0, 1), made from a seed (mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

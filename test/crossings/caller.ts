@@ -1,27 +1,27 @@
-/** How jobs are submitted and read at a place, and how each kind of scenario is played there. */
+/** How a place submits and reads jobs, and how each kind of scenario is played there. */
 import type { Crossing } from './crossing.ts';
 import type { Seen } from './facts.ts';
 import { type Links, linksByClient, playLinks } from './links.ts';
 import { type Readings, withReading } from './readings.ts';
 
 export interface Caller {
-  /** Runs the program to its end. If there is a key, the submission has it. */
+  /** Runs the program to its end. The submission has the idempotency key if one is given. */
   readonly run: (crossing: Crossing, idempotencyKey?: string) => Promise<Seen>;
-  /** Cancels a running job in the way of this place. */
+  /** Cancels a running job in this place's own way. */
   readonly cancel?: (crossing: Crossing, job_id: string) => Promise<void>;
   /** Reads a job that has ended. */
   readonly read?: (crossing: Crossing, job_id: string) => Promise<Seen>;
-  /** Ends the program that this place starts again after a crash, so that the run ends. */
+  /** After a crash, ends the program that this place has started again, so that the run ends. */
   readonly endAgain?: (crossing: Crossing) => Promise<void>;
-  /** Grades the program by the tests of the scenario. */
+  /** Grades the program with the scenario's tests. */
   readonly grade?: (crossing: Crossing) => Promise<Seen>;
-  /** Makes and revokes links to results in the way of this place. Default: a client does. */
+  /** Makes and revokes links to results in this place's own way. Default: a client makes and revokes them. */
   readonly links?: Links;
-  /** Reads, in the way of this place, the facts that a service shows apart from the job. */
+  /** Reads in this place's own way the facts that a service shows outside the job. */
   readonly readings?: Partial<Readings>;
 }
 
-/** Plays the scenario of a cell. */
+/** Plays a cell's scenario. */
 export async function playCaller(caller: Caller, crossing: Crossing): Promise<Seen> {
   switch (crossing.scenario.act) {
     case 'nothing':
@@ -56,7 +56,7 @@ async function cancelled(caller: Caller, crossing: Crossing): Promise<Seen> {
   return await ended;
 }
 
-/** The service crashes during the run, which may fail then. The job is read once the service is back. */
+/** The service crashes during the run, and the run may then fail. The job is read once the service is back. */
 async function crashed(caller: Caller, crossing: Crossing): Promise<Seen> {
   const ended = caller.run(crossing).then(
     (seen) => () => seen,
@@ -77,7 +77,7 @@ function endedEarly(seen: Seen): never {
   throw new Error(`the job ended before anything happened to it: ${JSON.stringify(seen).slice(0, 300)}`);
 }
 
-/** The first key signs the job. The job is read again after the rotation of the key. */
+/** The first key signs the job. The job is read again after the key's rotation. */
 async function rotated(caller: Caller, crossing: Crossing): Promise<Seen> {
   const seen = await caller.run(crossing);
   const job = await crossing.job();
@@ -94,7 +94,7 @@ async function linked(caller: Caller, crossing: Crossing): Promise<Seen> {
   return { ...seen, ...(await caller.read?.(crossing, job)), linked: read };
 }
 
-/** The idempotency key of a scenario whose submission is repeated. It is the same for every repetition. */
+/** The idempotency key for a scenario that repeats its submission. Every repetition uses this key. */
 export function keyOfRepeated({ tenant }: Crossing): string {
   return `repeated-by-${tenant}`;
 }

@@ -1,6 +1,6 @@
 /**
- * One cell of the matrix while it is tried: a scenario with a tenant of its own, on a service that it shares with other cells.
- * An event such as a crash happens to all cells of the service at once, so each cell waits here until all are ready.
+ * One cell of the matrix while it is tried: a scenario with its own tenant, on a service that other cells share. An event
+ * such as a crash happens to all of the service's cells at once, so each cell waits here until all cells are ready.
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -13,10 +13,10 @@ import { keyOf, type Service } from './service.ts';
 const patienceMilliseconds = 120_000;
 const betweenMilliseconds = 100;
 
-/** The name of the session of a cell. */
+/** The name of a cell's session. */
 const SESSION = 'crossed';
 
-/** Cells that wait until all of them are ready for one event. */
+/** A group of cells that wait until all of them are ready for one event. */
 export class Gathering {
   #missing: number;
   readonly #done = Promise.withResolvers<void>();
@@ -28,13 +28,13 @@ export class Gathering {
     this.#done.promise.catch(() => {});
   }
 
-  /** A cell that is ready calls this. Resolves once the event has happened. */
+  /** Called by a cell that is ready. Resolves once the event has happened. */
   arrive(): Promise<void> {
     this.leave();
     return this.#done.promise;
   }
 
-  /** Must be called for a cell that will never be ready. */
+  /** Must be called on behalf of a cell that will never be ready. */
   leave(): void {
     this.#missing--;
     if (this.#missing === 0) this.#act().then(this.#done.resolve, this.#done.reject);
@@ -46,7 +46,7 @@ export class Crossing {
   readonly scenario: Scenario;
   readonly service: Service;
   readonly tenant: string;
-  /** An empty directory for the files of this cell. */
+  /** An empty directory for this cell's files. */
   readonly directory: string;
   readonly #gathering: Gathering | null;
   #hasArrived = false;
@@ -75,14 +75,14 @@ export class Crossing {
     return this.service.client(this.tenant);
   }
 
-  /** A client of another node where there is one. */
+  /** A client of the second node, or of the only node. */
   get otherClient(): ServiceClient {
     return this.service.client(this.tenant, this.service.otherUrl);
   }
 
   /**
-   * The public key that signed the job of the scenario, as PEM: the first key if the scenario is about the rotation of keys, and
-   * else the newest key.
+   * The public key that signed the scenario's job, as PEM: the first key if the scenario is about key rotation, otherwise
+   * the newest key.
    */
   get signer(): string {
     const { publicKeys } = this.service;
@@ -91,7 +91,7 @@ export class Crossing {
     return pem;
   }
 
-  /** Runs the jobs whose outputs the program is given, and returns each output by the path of the input. */
+  /** Runs the jobs whose outputs the program gets as inputs. Returns these outputs, keyed by the input's path. */
   async outputsOfJobs(): Promise<Record<string, { readonly from: OutputName }>> {
     const files: Record<string, { from: OutputName }> = {};
     for (const [path, code] of Object.entries(this.scenario.program.fromJobs ?? {})) {
@@ -102,8 +102,8 @@ export class Crossing {
   }
 
   /**
-   * The session of the program, ready for its step. If the session has no step yet, the first step runs now, at another node if
-   * there is one. Null if the program is not a step.
+   * The program's session, ready for the program's step; null if the program is not a step. If the session has no step yet,
+   * its first step runs now, at the second node if there is one.
    */
   async step(): Promise<SessionStep | null> {
     const { before, language } = this.scenario.program;
@@ -114,7 +114,7 @@ export class Crossing {
   }
 
   /**
-   * The submission of the program without its files. First sends the service what the submission names: the standard input, the
+   * The program's submission without the files. First sends the service what the submission names: the standard input, the
    * libraries, and a build of the program.
    */
   async submission(): Promise<Omit<JobSubmission, 'files'>> {
@@ -133,18 +133,18 @@ export class Crossing {
     };
   }
 
-  /** Answers the tool calls of a program until the program has ended, at another node if there is one. */
+  /** Answers a program's tool calls until the program has ended. Uses the second node if there is one. */
   async answered(job_id: string): Promise<void> {
     const { answers } = this.scenario;
     if (answers !== undefined) await this.otherClient.answerToolCalls(job_id, { tools: answers });
   }
 
-  /** The ids of all jobs of this cell, the newest first. */
+  /** The ids of all this cell's jobs, the newest first. */
   async jobs(): Promise<string[]> {
     return (await Array.fromAsync(this.client.listAll({ limit: 200 }))).map(({ job_id }) => job_id);
   }
 
-  /** The newest job that runs the program of the scenario. An adapter also runs programs of its own. */
+  /** The newest job that runs the scenario's program. An adapter also runs programs of its own. */
   async job(): Promise<string> {
     for (const job of await this.jobs()) {
       const { code } = (await this.client.detail(job)).requested_spec;
@@ -153,7 +153,7 @@ export class Crossing {
     throw new Error('no job runs the program');
   }
 
-  /** The job of the scenario, once its program has written something. */
+  /** The scenario's job, once the job's program has written something. */
   async begun(): Promise<string> {
     return await this.until('the program did not begin', async () => {
       for await (const { job_id } of this.client.listAll({ status: ['running'] })) {
@@ -172,7 +172,7 @@ export class Crossing {
     );
   }
 
-  /** Resolves once every node has run a canary. Results that are signed from then on name it. */
+  /** Resolves once every node has run a canary. Results that are signed from then on name a canary. */
   async canaried(): Promise<void> {
     await this.until('no canary came to its end', async () => {
       for (const client of [this.client, this.otherClient]) await client.run({ language: 'bash', code: 'true' });
@@ -190,18 +190,18 @@ export class Crossing {
     );
   }
 
-  /** Resolves once the event of the scenario has happened to the service. */
+  /** Resolves once the scenario's event has happened to the service. */
   async happened(): Promise<void> {
     this.#hasArrived = true;
     await this.#gathering?.arrive();
   }
 
-  /** Called once the cell is done, so that the other cells do not wait for it. */
+  /** Called once this cell is done, so that the other cells do not wait for it. */
   over(): void {
     if (!this.#hasArrived) this.#gathering?.leave();
   }
 
-  /** Calls `look` until it returns a value that is not null, and returns this value. */
+  /** Calls `look` until it returns a value other than null, and returns this value. */
   async until<Value>(problem: string, look: () => Promise<Value | null>): Promise<Value> {
     const givesUpAt = performance.now() + patienceMilliseconds;
     for (;;) {

@@ -1,4 +1,4 @@
-/** The short form of the matrix of crossings, and the rules for its tables. `npm run crossings` tries every cell. */
+/** The short form of the matrix of crossings, and rules for the matrix's tables. `npm run crossings` tries every cell. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, inject, test } from 'vitest';
@@ -32,7 +32,7 @@ describe.runIf(isLongForm)('a feature works at a place, in the short form:', asy
   });
 });
 
-test('every feature is tried at ten places or more, and every place tries a feature', () => {
+test('every feature is tried at ten places or more, and every place tries at least one feature', () => {
   for (const feature of FEATURES) expect(CELLS.filter((cell) => cell.feature === feature).length).toBeGreaterThan(9);
   const empty = PLACE_NAMES.filter((place) => !CELLS.some((cell) => cell.place === place));
   expect(empty).toEqual(process.getuid?.() === 0 ? ['ordinary-user'] : []);
@@ -43,7 +43,7 @@ test('every client in clients/ has its column in the table of crossings', () => 
   expect(PLACE_NAMES).toEqual(expect.arrayContaining(clients.map(({ name }) => `${name}-client`)));
 });
 
-test('the reason why a feature cannot be tried at a place is one sentence', () => {
+test('each reason why a feature cannot be tried at a place is one sentence', () => {
   for (const place of PLACE_NAMES) {
     for (const feature of FEATURES) expect(sentenceOf(place, feature) ?? 'It runs.').toMatch(/^[A-Z`].*\.$/);
   }
@@ -55,7 +55,7 @@ test('a feature without a row in the table names an existing test file that trie
   expect(missing).toEqual([]);
 });
 
-test('the page has a mark for each feature at each place, and describes the places where a feature failed', () => {
+test('the page has a mark for each feature at each place, and describes every place where a feature failed', () => {
   const outcomes = CELLS.map((cell) => ({ ...cell, problem: cell.place === 'http' ? 'broken' : null, seconds: 1 }));
   const page = pageOf({ outcomes, day: '2026-01-02', seconds: 61, processors: 2 });
   const rows = page.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('|  |'));

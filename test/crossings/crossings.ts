@@ -1,7 +1,7 @@
 /**
- * `npm run crossings -- [--only WORD,…]`: tries every cell of the matrix and writes docs/CROSSINGS.md. Words are names
- * of places and features. A named place is tried with all its features, a named feature at all its places, and the page
- * is not written. The command exits with 1 if a cell does not hold.
+ * `npm run crossings -- [--only WORD,…]`: tries every cell of the matrix and writes docs/CROSSINGS.md. With `--only`, each
+ * word names a place or a feature: a named place is tried with all its features, a named feature at all its places, and
+ * the page is not written. The command exits with 1 if a cell fails.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -22,7 +22,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** The cells of the named places and features. No named place: every place. No named feature: every feature. */
+/** The cells of the named places and features. If no place is named, all places count; if no feature is named, all features. */
 function chosen(only: string | undefined): readonly Cell[] {
   const words = only?.split(',') ?? [];
   const known: readonly string[] = [...PLACE_NAMES, ...FEATURES];
@@ -33,7 +33,7 @@ function chosen(only: string | undefined): readonly Cell[] {
   return CELLS.filter(({ place, feature }) => isWanted(PLACE_NAMES, place) && isWanted(FEATURES, feature));
 }
 
-/** The directory of the packs, which are first built if they are missing; null if no cell needs a pack. */
+/** The directory of the packs; null if no cell needs a pack. Missing packs are built first. */
 async function packsFor(cells: readonly Cell[]): Promise<string | null> {
   if (cells.every(({ feature }) => SCENARIOS[feature].needs === undefined)) return null;
   say('building the packs, unless they are built');

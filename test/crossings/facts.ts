@@ -1,5 +1,5 @@
 /**
- * The facts about an ended job that places can show. Places may show different facts, but a fact that two places show
+ * The facts that places can show about an ended job. Places may show different facts, but a fact that two places show
  * must be the same at both.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -15,29 +15,29 @@ export interface Facts {
   readonly truncated: boolean;
   /** The types of the violations, without repeats, in alphabetical order. */
   readonly violations: readonly string[];
-  /** The bytes of each returned file, as a text by `textOf`, by the path of the file. */
+  /** The bytes of each returned file as a text from `textOf`, keyed by the file's path. */
   readonly files: Readonly<Record<string, string>>;
-  /** Whether the receipt states the usage of the program alone. */
+  /** Whether the receipt states usage for the program alone. */
   readonly isMeasured: boolean;
-  /** What the other program of a pair wrote. */
+  /** What the other program in a pair wrote. */
   readonly peer: string;
-  /** The verdict of each test of a grading, in its order. */
+  /** The verdict on each test of a grading, in the order of the tests. */
   readonly verdicts: readonly string[];
   /** The state of the tenant's newest grading, in the words of `gradingWords`. */
   readonly grading: string;
-  /** The output that a reader with a link to the job, and without a credential, gets. */
+  /** The output that a reader gets with a link to the job and without a credential. */
   readonly linked: string;
-  /** The output in the page of evidence that the dashboard saves. A pinned key signed this evidence. */
+  /** The output in the evidence page that the dashboard saves. A pinned key signed this evidence. */
   readonly evidence: string;
-  /** The first line of the program, as the list of jobs shows it. */
+  /** The program's first line, as the list of jobs shows it. */
   readonly listed: string;
-  /** How many jobs failed in the last hour, as the status of the service states it. */
+  /** How many jobs failed in the last hour, according to the service's status. */
   readonly counted: number;
-  /** The number of jobs after all requests of the scenario. */
+  /** The number of jobs after all the scenario's requests. */
   readonly jobs: number;
 }
 
-/** The facts that the two answers of the contract state about every ended job. */
+/** The facts that the contract's two answers state about every ended job. */
 export const OF_EVERY_JOB = [
   ...(['status', 'terminal_reason', 'exit_code', 'signal', 'stdout', 'stderr', 'truncated', 'violations'] as const),
 ] as const satisfies readonly (keyof Facts)[];
@@ -84,7 +84,7 @@ function brief(value: unknown): string {
   return `${text.slice(0, shownCharacters / 2)}…${text.slice(-shownCharacters / 2)} (${text.length} characters)`;
 }
 
-/** The facts in the two answers that the contract has about a job that ended. */
+/** The facts in the contract's two answers about an ended job. */
 export function factsOf(detail: Pick<JobDetail, 'terminal_reason' | 'signal' | 'receipt'>, result: FoldedResult): Seen {
   const { status, exit_code, stdout, stderr, truncated, violations, artifacts } = result;
   return {
@@ -103,7 +103,7 @@ export function factsOf(detail: Pick<JobDetail, 'terminal_reason' | 'signal' | '
   };
 }
 
-/** Bytes as a text with one character for each byte, so that every difference of bytes can be read. */
+/** Bytes as a text with one character for each byte, so that every difference between bytes can be read. */
 export function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('latin1');
 }

@@ -1,6 +1,6 @@
 /**
- * The features of a job that are tried at every place: the rows of the matrix. Each entry of the lists in the code, such as
- * languages and limits, has its row here. A new entry does not compile without a row.
+ * The features of a job that are tried at every place: the rows of the matrix. The code has lists, for example of languages
+ * and limits. Each of their entries has a row here, and a new entry does not compile without one.
  */
 import type { GradeOptions } from '@vouchbox/client';
 import type {
@@ -61,7 +61,7 @@ export const FEATURES = [
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 
-/** The test file of a feature that has no row of its own. */
+/** The test file for a feature that has no row of its own. */
 type Elsewhere = `${'test' | 'packages'}/${string}.ts`;
 
 /** Every limit has a row with its name. */
@@ -162,7 +162,7 @@ const VIOLATION_ROWS: Readonly<Record<(typeof VIOLATION_TYPES)[number], Feature 
   tool_protocol: 'packages/server/src/sandbox/program/tools/tool-channel.test.ts',
 };
 
-/** Every operation on a job or a file is tried in a row. Operations about the service are tried in the named test files. */
+/** Every operation on a job or file is tried in a row. Operations on the service are tried in the named test files. */
 const OPERATION_ROWS: Readonly<Record<OperationId, Feature | Elsewhere>> = {
   submitJob: 'repeated',
   getJob: 'failed',
@@ -204,7 +204,7 @@ const OPERATION_ROWS: Readonly<Record<OperationId, Feature | Elsewhere>> = {
   getMetrics: 'test/contract/metrics.test.ts',
 };
 
-/** Every page of a service, and every file beside the pages, is tried in a row or in the tests of its subject. */
+/** Every page that a service serves, and every file besides the pages, is tried in a row or in the tests of its subject. */
 const PAGE_ROWS: Readonly<Record<PageId, Feature | Elsewhere>> = {
   getFrontPage: 'packages/server/src/http/routes/pages.test.ts',
   getDashboard: 'evidence',
@@ -227,7 +227,7 @@ const PAGE_ROWS: Readonly<Record<PageId, Feature | Elsewhere>> = {
   getVerifyPage: 'evidence',
 };
 
-/** The members that a grading can be given. */
+/** Every option of a grading is tried in a row, or in the named test file. */
 const GRADING_ROWS: Readonly<Record<keyof Required<GradeOptions>, Feature | Elsewhere>> = {
   tests: 'graded',
   limits: 'wall_seconds',
@@ -244,7 +244,7 @@ const GRADING_ROWS: Readonly<Record<keyof Required<GradeOptions>, Feature | Else
   onTest: 'test/contract/grade.test.ts',
 };
 
-/** Every list in the code whose entries need rows, with the row of each entry. */
+/** Every list in the code whose entries need rows, with each entry's row. */
 export const ROWS_OF_THE_CODE: Readonly<Record<string, Readonly<Record<string, Feature | Elsewhere>>>> = {
   limits: LIMIT_ROWS,
   members: MEMBER_ROWS,

@@ -1,4 +1,4 @@
-/** Links to the result of a job: a place makes and revokes them, and a reader who has only a link reads the result. */
+/** Links to a job's result: a place makes and revokes them, and a reader who has only a link reads the result. */
 import type { FoldedResult } from '@vouchbox/protocol';
 import type { Crossing } from './crossing.ts';
 
@@ -10,7 +10,7 @@ export interface Links {
   readonly read?: (address: string) => Promise<string>;
 }
 
-/** The client makes links at the first node, and revokes them at the other node if there is one. */
+/** The client makes links at the first node. It revokes them at the other node if there is one. */
 export const linksByClient: Links = {
   make: async ({ client }, job_id) => (await client.createLink(job_id)).address,
   revoke: async ({ otherClient }, job_id, address) => {
@@ -18,7 +18,7 @@ export const linksByClient: Links = {
   },
 };
 
-/** By tenant: the address of the link that is not revoked, which no service states again. Carried data may have it. */
+/** Keyed by tenant: the address of the link that is left. No service states the address again. Carried data may have the link. */
 const standing = new Map<string, string>();
 
 /** Makes links, revokes all except one, and returns the output that this link shows. */
@@ -36,7 +36,7 @@ export async function playLinks(crossing: Crossing, job_id: string, { make, revo
   return read === undefined ? answered : await read(stays);
 }
 
-/** Reads the result by the link that is left, and revokes this link. */
+/** Reads the result through the link that is left, and then revokes this link. */
 export async function readLinkAgain(crossing: Crossing, job_id: string): Promise<string> {
   const address = standing.get(crossing.tenant) ?? '';
   const read = await readByLink(crossing, job_id, address);
@@ -54,7 +54,7 @@ async function readByLink(crossing: Crossing, job_id: string, address: string): 
   return ((await answer.json()) as FoldedResult).stdout;
 }
 
-/** @throws Error if one of the links still opens something at any node */
+/** @throws Error if any of the links still opens something at any node */
 async function isOver({ service }: Crossing, addresses: readonly string[]): Promise<void> {
   for (const address of addresses) {
     for (const url of new Set([service.url, service.otherUrl])) {
@@ -64,13 +64,13 @@ async function isOver({ service }: Crossing, addresses: readonly string[]): Prom
   }
 }
 
-/** Asks the service at `url`, which may not be the service that made the link. */
+/** Opens the link at the service at `url`, which may not be the service that made the link. */
 async function ask(url: string, address: string): Promise<Response> {
   const { pathname, hash } = new URL(address);
   return await fetch(`${url}${pathname}/result`, { headers: { authorization: `Bearer ${hash.slice(1)}` } });
 }
 
-/** The id of a link in its address. */
+/** The link's id, read from its address. */
 export function idOf(address: string): string {
   return new URL(address).pathname.split('/').at(-1) as string;
 }

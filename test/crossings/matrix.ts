@@ -5,7 +5,7 @@ import { PLACE_NAMES, PLACES, type PlaceName } from './places.ts';
 import type { Cell } from './run-cells.ts';
 import { SCENARIOS } from './scenarios.ts';
 
-/** Why a feature cannot be tried at a place, in a sentence; null if it can. */
+/** Why a feature cannot be tried at a place, in a sentence; null if the feature can be tried there. */
 export function sentenceOf(place: PlaceName, feature: Feature): string | null {
   const { except }: Place = PLACES[place];
   return except[feature] ?? null;
@@ -16,15 +16,15 @@ export const CELLS: readonly Cell[] = PLACE_NAMES.flatMap((place) =>
   FEATURES.filter((feature) => sentenceOf(place, feature) === null).map((feature) => ({ place, feature })),
 );
 
-/** Places that start quickly, and without a browser. `npm run long` tries the others. */
+/** Places that start quickly and need no browser. `npm run long` tries the others. */
 const QUICK: readonly PlaceName[] = [
   ...(['http', 'typescript-client', 'python-client', 'command', 'mcp', 'piston', 'judge0', 'sandbox-fusion'] as const),
   ...(['grading', 'export-by-command', 'export-by-library', 'backup', 'fork'] as const),
 ];
 
 /**
- * The short form: every feature over HTTP, and one feature at each other quick place. The seed chooses these features. Features
- * that need a pack are left out if the packs are not built.
+ * The short form: every feature over HTTP, and one feature at each other quick place. The seed chooses that feature.
+ * Features that need a pack are left out if the packs are not built.
  */
 export function shortForm(seed: number, hasPacks: boolean): Cell[] {
   const cells = CELLS.filter(({ feature }) => hasPacks || SCENARIOS[feature].needs === undefined);

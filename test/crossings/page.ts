@@ -1,4 +1,4 @@
-/** docs/CROSSINGS.md: the results of a whole run of the matrix. */
+/** docs/CROSSINGS.md: the results of a run through the whole matrix. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FEATURES, type Feature } from './features.ts';
@@ -54,7 +54,7 @@ seen there. \`test/crossings\` has the scenarios and the drivers. \`npm test\` t
 of the quick places, another with each \`PROPERTY_SEED\`. What is no part of a job, such as the documents at
 \`/docs\`, is tried in the file that \`test/crossings/features.ts\` names.`;
 
-/** Numbers the sentences of the page's notes. Equal sentences share one number. */
+/** Numbers the sentences in the page's notes. Equal sentences share one number. */
 class Notes {
   readonly #sentences: string[] = [];
 
@@ -93,7 +93,7 @@ function markOf(outcomes: readonly Outcome[], { place, feature }: At, notes: Not
 
 const columnsMax = 130;
 
-/** A list item in lines of bounded length. */
+/** A list item, wrapped into lines of limited length. */
 function wrapped(head: string, text: string): string {
   const lines = [head.trimEnd()];
   for (const word of text.split(' ')) {

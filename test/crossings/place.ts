@@ -1,25 +1,25 @@
-/** A column of the matrix: a place where a job can be met. */
+/** A column of the matrix: a place that submits, runs, stores or shows jobs. */
 import type { Crossing } from './crossing.ts';
 import type { Facts, Seen } from './facts.ts';
 import type { Feature } from './features.ts';
 import type { Service, Settings } from './service.ts';
 
-/** `callers` submit and read jobs, at `records` a job's record is stored or checked, and in `cells` its program runs. */
+/** Places in `callers` submit and read jobs, those in `records` store or check a job's record, and those in `cells` run jobs. */
 export type Group = 'callers' | 'records' | 'cells';
 
-/** The services of the matrix. Places that name the same service share it. */
+/** The matrix's services. Places that name the same service share it. */
 export type ServiceName = 'usual' | 'gvisor' | 'crun' | 'nodes' | 'objects';
 
 export interface Place {
-  /** The heading of its column in the page. */
+  /** The heading of the place's column in the page. */
   readonly title: string;
   readonly group: Group;
   readonly service: ServiceName;
-  /** The facts that this place must show about every ended job. If it does not show one of them, the cell fails. */
+  /** The facts that this place must show about every ended job. If one is missing, the cell fails. */
   readonly shows: readonly (keyof Facts)[];
   /** The features that cannot be tried here, each with the reason in a sentence. Every other feature is tried. */
   readonly except: Readonly<Partial<Record<Feature, string>>>;
-  /** By feature: the facts that this place cannot show, and the reason. */
+  /** Keyed by feature: the facts that this place cannot show, and the reason. */
   readonly unseen?: Readonly<Partial<Record<Feature, Unseen>>>;
   readonly open: () => Promise<OpenPlace>;
 }
@@ -30,24 +30,24 @@ export interface Unseen {
   readonly why: string;
 }
 
-/** For a place that shows only jobs. The TypeScript client reads the list of jobs and the status of the service. */
+/** For a place that shows only jobs. The TypeScript client reads the list of jobs and the service's status. */
 export const NO_LIST: Unseen = { facts: [], why: 'It has no list of jobs: a client reads the list.' };
 export const NO_STATUS: Unseen = { facts: [], why: 'It does not show the status of a service: a client reads it.' };
 
-/** A place that is open: it plays scenarios, several at the same time. */
+/** A place that is open. It plays scenarios, several at the same time. */
 export interface OpenPlace extends AsyncDisposable {
-  /** Plays a scenario to its end, and returns the facts that this place shows of it. */
+  /** Plays a scenario to its end, and returns the facts that this place shows about it. */
   readonly play: (crossing: Crossing) => Promise<Seen>;
-  /** Carries the service's data elsewhere, after all scenarios, and starts a service from it. */
+  /** After all scenarios, carries the service's data elsewhere and starts a service from that data. */
   readonly carry?: (service: Service, start: StartAgain) => Promise<Service>;
-  /** The facts of an earlier scenario of this place, read from the service that `carry` started. */
+  /** The facts about an earlier scenario at this place, read from the service that `carry` started. */
   readonly again?: (crossing: Crossing) => Promise<Seen>;
 }
 
 /** Starts a service for the same tenants. */
 export type StartAgain = (settings: Settings, dataDir: string) => Promise<Service>;
 
-/** For a place that has nothing to close. */
+/** Opens a place that has nothing to close. */
 export function withoutOpening(place: Omit<OpenPlace, typeof Symbol.asyncDispose>): () => Promise<OpenPlace> {
   return async () => ({ ...place, [Symbol.asyncDispose]: async () => {} });
 }

@@ -1,6 +1,6 @@
 /**
- * The columns of the matrix: the places that submit, run, store or show jobs. Each entry of a list of such places in
- * the code has its column here, so that a new entry does not compile without a column.
+ * The columns of the matrix: the places that submit, run, store or show jobs. The code has lists of such places, and each
+ * of their entries has a column here: a new entry does not compile without one.
  */
 import type { AdapterName } from '@vouchbox/adapters';
 import type { Backend } from '@vouchbox/protocol';
@@ -28,7 +28,7 @@ const CLASSES: Readonly<Record<Exclude<Backend, 'subprocess'>, Place>> = { names
 type Launcher = Exclude<NonNullable<PreflightOptions['namespaceLauncher']>, 'auto'>;
 const LAUNCHERS: Readonly<Record<Launcher, Place>> = { fork, crun };
 
-/** The columns by name, in their order. */
+/** The columns, keyed by name, in order. */
 export const PLACES = {
   http,
   'typescript-client': typescriptClient,

@@ -1,11 +1,11 @@
-/** A new part of the code does not compile until the matrix of crossings has a row or a column for it. */
+/** A new part of the code does not compile until the matrix of crossings has a row or a column for this part. */
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Change, copyOfTree } from '../../tools/copy-of-tree.ts';
 
-/** A new entry in each list of the code, and where the matrix then lacks a row or a column. */
+/** A new entry for each list in the code, and the file in which the matrix then lacks a row or a column. */
 const PLANTS: readonly (Change & { readonly misses: string })[] = [
   {
     file: 'packages/protocol/src/limits.ts',
@@ -81,7 +81,7 @@ const PLANTS: readonly (Change & { readonly misses: string })[] = [
   },
 ];
 
-/** The compiler's settings of `npm run check`, for only the tables of the matrix. */
+/** The compiler's settings from `npm run check`, but only for the tables of the matrix. */
 const SETTINGS = {
   extends: '../../tsconfig.json',
   files: ['features.ts', 'places.ts'],
@@ -99,7 +99,7 @@ async function compiled(tree: string): Promise<string> {
   return await promise;
 }
 
-/** The names that the tables lack, each after its file. The indented lines below an error may have the details. */
+/** The missing names, each after the file of its table. An error's details may be in the indented lines below it. */
 function missedIn(said: string): string[] {
   return said.split(/^(?=\S)/m).flatMap((error) => {
     const [, file] = /^test\/crossings\/(\w+\.ts)\(/.exec(error) ?? [];
@@ -108,7 +108,7 @@ function missedIn(said: string): string[] {
   });
 }
 
-test('the compiler reports a missing row or column of the crossings for a new entry in any list of the code', {
+test('a new entry in any list of the code makes the compiler report a missing row or column of the crossings', {
   timeout: 600_000,
 }, async () => {
   await using tree = await copyOfTree();

@@ -1,4 +1,4 @@
-/** Facts about a job that a service shows outside the job. A place may read them in its own way, or with this file. */
+/** Facts about a job that a service shows apart from the job. A place may read them in its own way or with this file. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { openBrowser, openPage, type Page } from '../rig/browser.ts';
 import type { Crossing } from './crossing.ts';
 import type { Facts, Seen } from './facts.ts';
 
-/** The name of the fact. The scenario that reads the fact has this name as its act. */
+/** The name of a fact. The scenario that reads the fact has the same name as its act. */
 export type Reading = 'evidence' | 'listed' | 'counted';
 
 export type Readings = { readonly [Fact in Reading]: (crossing: Crossing, job_id: string) => Promise<Facts[Fact]> };
@@ -27,7 +27,7 @@ const READINGS: Readings = {
   },
 };
 
-/** Reads the fact of the scenario's act and adds it to `seen`. Returns `seen` unchanged if the act is not a `Reading`. */
+/** Reads the fact that the scenario's act names, and adds it to `seen`. Returns `seen` unchanged if the act is no `Reading`. */
 export async function withReading(crossing: Crossing, seen: Seen, readings: Partial<Readings> = {}): Promise<Seen> {
   const { act } = crossing.scenario;
   if (!isReading(act)) return seen;
@@ -39,7 +39,7 @@ function isReading(act: string): act is Reading {
   return act in READINGS;
 }
 
-/** Waits until a node has counted a failed job, which happens once the job's end is stored. */
+/** Waits until a node has counted a failed job. The node does this once the job's end is stored. */
 export async function counted(
   crossing: Crossing,
   read: () => Promise<readonly { readonly last_hour?: { readonly ended: { readonly failed: readonly number[] } } }[]>,
@@ -50,14 +50,14 @@ export async function counted(
   });
 }
 
-/** Checks the signature in the dashboard against the key that signed. */
+/** In the dashboard, checks the signature against the key that signed. */
 export async function checked(page: Page, signer: string): Promise<void> {
   await page.getByLabel('Public key to pin').fill(signer);
   await page.getByRole('button', { name: 'Pin this key' }).click();
   await page.getByText('A pinned key signed this result as it is here.').waitFor();
 }
 
-/** Unpacks the export in the page that the dashboard saves. The page opens from the disk, and must send no request. */
+/** Unpacks the export from the page that the dashboard saves. The page opens from the disk, and must send no request. */
 export async function enclosed(crossing: Crossing, job_id: string): Promise<string> {
   const { directory, key, service } = crossing;
   await crossing.signed(job_id);
@@ -69,7 +69,7 @@ export async function enclosed(crossing: Crossing, job_id: string): Promise<stri
     return join(directory, file);
   };
   await using dashboard = await openDashboard(browser, { url: service.otherUrl, view: `/jobs/${job_id}` }, { key });
-  // The first key of the service signed the job. After a rotation, the page offers the evidence only if this key is pinned.
+  // The service's first key signed the job. After a rotation, the page offers the evidence only if that key is pinned.
   const signer = service.publicKeys[0] ?? '';
   await historyRead(dashboard.page);
   await openFolds(dashboard.page);

@@ -1,4 +1,4 @@
-/** Checks that the record of each job of a cell is complete, and signed if the cell's service signed. */
+/** Checks that the record of every job in a cell is complete, and that it is signed if the cell's service signed. */
 import { digestPieces, type LogKeys, type NoteKey, parseNoteKey, parsePublicKey, Transcript } from '@vouchbox/evidence';
 import { ownBytes, parseExport, verifyExport } from '@vouchbox/verifier';
 import { exportFilesOf, readUploads } from '../../packages/cli/src/files/export-origin.ts';
@@ -13,7 +13,7 @@ export async function checkRecords(crossing: Crossing): Promise<void> {
     await crossing.client.verify(job);
     await checkCalls(crossing, job);
     await checkLabels(crossing, job);
-    // A service whose signing is on again also signs the earlier jobs.
+    // Once its signing is on again, a service also signs the earlier jobs.
     const isUnsigned = crossing.scenario.act === 'signing_off' && !crossing.service.signs;
     await (isUnsigned ? checkUnsigned : checkSigned)(crossing, job);
   }
@@ -26,7 +26,7 @@ async function checkCalls({ client, scenario }: Crossing, job: string): Promise<
   if (transcript.text() !== expected) throw new Error(`its calls of tools are ${transcript.text()}, not ${expected}`);
 }
 
-/** Checks that each label finds the job, and that the receipt has the labels that are to be signed. */
+/** Checks that each label finds the job, and that the receipt has every label that must be signed. */
 async function checkLabels({ client, scenario }: Crossing, job: string): Promise<void> {
   const { labels } = scenario.program;
   const { receipt, requested_spec: spec } = await client.detail(job);
@@ -45,13 +45,13 @@ async function checkUnsigned({ client }: Crossing, job: string): Promise<void> {
 }
 
 /**
- * Checks everything in an export of the job: the signature by the key that must have signed, and the job's place in the log.
+ * Checks everything in an export of the job, including the signature by the expected key and the job's place in the log.
  */
 async function checkSigned(crossing: Crossing, job: string): Promise<void> {
   const { client, scenario, service, tenant } = crossing;
   await crossing.signed(job);
   const { key_id } = (await client.detail(job)).attestation;
-  // If the data was carried, an older key than the newest key signed most jobs.
+  // In carried data, most jobs were signed by a key that is older than the newest one.
   const allowed = scenario.act === 'key_rotated' ? [crossing.signer] : service.publicKeys;
   const pinned = allowed.find((pem) => keyIdOf(pem) === key_id);
   if (pinned === undefined) throw new Error(`the job is signed with another key: ${key_id}`);
@@ -62,7 +62,7 @@ async function checkSigned(crossing: Crossing, job: string): Promise<void> {
     scenario.act === 'canaried' && (await runsTheProgram(crossing, job))
       ? { bytes: new Uint8Array(await origin.canary()) }
       : null;
-  // A job of the act `signing_off` is signed later, maybe by a service on carried data, whose log waits for a reopen.
+  // A job of the act `signing_off` is signed later, perhaps by a service on carried data whose log waits for a reopen.
   const isSignedSince = scenario.act === 'signing_off';
   const logProof = isSignedSince ? null : new Uint8Array(await origin.logProof());
   const log = { keys: keysOfLog(service.logKey) };
@@ -80,7 +80,7 @@ async function checkSigned(crossing: Crossing, job: string): Promise<void> {
     await checkPromise(crossing, job, { pinned, logProof });
 }
 
-/** Whether a job runs the scenario's program. The other jobs only bridge the wait for a canary, and name no canary. */
+/** Whether a job runs the scenario's program. All other jobs only bridge the wait for a canary, and name no canary. */
 async function runsTheProgram({ client, scenario }: Crossing, job: string): Promise<boolean> {
   return (await client.detail(job)).requested_spec.code === scenario.program.code;
 }

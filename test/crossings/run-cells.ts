@@ -1,7 +1,7 @@
 /**
- * Tries cells of the matrix. First come the cells that need no event of their shared service. Then come three groups of
+ * Tries cells of the matrix. First come the cells that need no event at their shared service. Then come three groups of
  * cells: about a new key, about a crash, and about a start without signing. Last, the service's data is carried to
- * other places, where the cells of these places are read again.
+ * other places, and the cells of these places are read again there.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
@@ -22,7 +22,7 @@ export interface Cell {
 
 /** The result of a cell. */
 export interface Outcome extends Cell {
-  /** Why the cell failed, in a line; null if it passed. */
+  /** Why the cell failed, in one line; null if it passed. */
   readonly problem: string | null;
   readonly seconds: number;
 }
@@ -30,7 +30,7 @@ export interface Outcome extends Cell {
 export interface Run {
   /** How many cells are tried at the same time. */
   readonly atOnce: number;
-  /** The directory of the packs; null if they are not built. */
+  /** The directory of the packs; null if the packs are not built. */
   readonly packs: string | null;
   readonly onOutcome: (outcome: Outcome) => void;
 }
@@ -56,20 +56,20 @@ export async function runCells(cells: readonly Cell[], run: Run): Promise<void> 
     try {
       await runOnService(name, those, run);
     } catch (error) {
-      // If a service does not start, or does not end in order, every cell on it has failed.
+      // If a service does not start or does not stop cleanly, every cell on it has failed.
       for (const cell of those) run.onOutcome({ ...cell, problem: `the service: ${lineOf(error)}`, seconds: 0 });
     }
   }
 }
 
-/** A service, the open places of its cells, and the results so far. */
+/** A service, the open places for its cells, and the results so far. */
 interface Stage {
   readonly service: Service;
   readonly places: ReadonlyMap<PlaceName, OpenPlace>;
   readonly run: Run;
   /** Cells that failed. They are not tried again with carried data. */
   readonly failed: Set<Cell>;
-  /** How long each passed cell took. These cells are reported once they have been read from carried data, too. */
+  /** How long each passed cell took. These cells are reported once they have also been read from carried data. */
   readonly seconds: Map<Cell, number>;
 }
 
@@ -104,7 +104,7 @@ async function runOnService(name: ServiceName, cells: readonly Cell[], run: Run)
   }
 }
 
-/** Tries the cells of one part. The event of the service happens once all of these cells are ready. */
+/** Tries the cells of one part. The service's event happens once all of these cells are ready. */
 async function runPart(stage: Stage, cells: readonly Cell[]): Promise<void> {
   const [first] = cells;
   if (first === undefined) return;
@@ -123,7 +123,7 @@ async function runPart(stage: Stage, cells: readonly Cell[]): Promise<void> {
   });
 }
 
-/** Reports a cell. If it passed and its place carries data, the report comes later, after a reading from that data. */
+/** Reports a cell. If it passed and its place carries data, the report comes later, once the cell is read from that data. */
 function tell({ run, failed, seconds }: Stage, outcome: Outcome, place: OpenPlace, cell: Cell): void {
   if (outcome.problem !== null) failed.add(cell);
   if (outcome.problem === null && place.carry !== undefined) seconds.set(cell, outcome.seconds);
@@ -145,7 +145,7 @@ function crossingOf({ service }: Stage, cell: Cell, gathering: Gathering | null)
   return new Crossing({ ...given, gathering });
 }
 
-/** Why a cell failed, in a line; null if it passed. */
+/** Plays a cell. Returns why it failed, in one line; null if it passed. */
 async function problemOf(crossing: Crossing, cell: Cell, play: () => Promise<Seen>): Promise<string | null> {
   const stop = new AbortController();
   const tooLong = pause(cellMillisecondsMax, undefined, { signal: stop.signal }).then(() => {
@@ -167,13 +167,13 @@ async function problemOf(crossing: Crossing, cell: Cell, play: () => Promise<See
   }
 }
 
-/** The facts that a place must show of a feature. For a grading, the place need not show the jobs. */
+/** The facts that a place must show about a feature. For a grading, the place need not show the jobs. */
 function shownAt({ place, feature }: Cell): readonly (keyof Facts)[] {
   const { essential, act } = SCENARIOS[feature];
   return act === 'graded' ? essential : [...essential, ...PLACES[place].shows];
 }
 
-/** The facts that a place cannot show of a feature. */
+/** Facts about a feature that a place has no way to show. */
 function unseenAt({ place, feature }: Cell): readonly (keyof Facts)[] {
   const { unseen }: Place = PLACES[place];
   return unseen?.[feature]?.facts ?? [];
@@ -197,7 +197,7 @@ function secondsSince(started: number): number {
   return (performance.now() - started) / 1000;
 }
 
-/** Does the work for each item, this many at a time. */
+/** Does the work for each item, `atOnce` items at a time. */
 async function inTurns<Item>(items: readonly Item[], atOnce: number, work: (item: Item) => Promise<void>) {
   const waiting = items.values();
   const worker = async () => {

@@ -7,19 +7,19 @@ import type { Facts } from './facts.ts';
 import type { Feature } from './features.ts';
 import type { Reading } from './readings.ts';
 
-/** A program with all that belongs to it. Files to upload are separate members, because each place sends them in its own way. */
+/** A program and everything that belongs to it. Files to upload are separate members, as each place sends them differently. */
 export interface Program extends Omit<JobSubmission, 'language' | 'files' | 'stdin' | 'product'> {
   readonly language: Language;
   readonly stdin?: string;
-  /** A standard input that is uploaded, and named by its digest. */
+  /** A standard input that is uploaded and named by its digest. */
   readonly uploadedStdin?: Buffer;
-  /** The archive of its libraries, which is uploaded, and named by its digest. */
+  /** The archive of the program's libraries. It is uploaded and named by its digest. */
   readonly packed?: Buffer<ArrayBuffer>;
-  /** Content by path below `input/`. */
+  /** Files to upload: their contents, keyed by path below `input/`. */
   readonly uploads?: Readonly<Record<string, Buffer>>;
-  /** Input files that are outputs of other jobs: by path below `input/`, the bash program that writes `output/made`. */
+  /** Input files made by other jobs: the bash program that writes `output/made`, keyed by path below `input/`. */
   readonly fromJobs?: Readonly<Record<string, string>>;
-  /** The program of the step before, if this program is a step of a session. */
+  /** The previous step's program, if this program is a step of a session. */
   readonly before?: string;
 }
 
@@ -30,7 +30,7 @@ export interface GivenTest {
   readonly expected: string;
 }
 
-/** The event or request of the scenario in addition to the run of the program. */
+/** What happens in a scenario besides the program's run: an event or a request. */
 export type Act =
   | Reading
   | 'nothing'
@@ -44,7 +44,7 @@ export type Act =
   | 'repeated';
 
 export interface Scenario {
-  /** The heading of its row in the page. */
+  /** The heading of the feature's row in the page. */
   readonly title: string;
   readonly program: Program;
   readonly sees: Partial<Facts>;
@@ -53,15 +53,15 @@ export interface Scenario {
   readonly act: Act;
   /** The functions that answer the program's tool calls. */
   readonly answers?: RunTools;
-  /** The calls of the program's tools and their answers, as the signed transcript has them. */
+  /** The program's tool calls and their answers, as in the signed transcript. */
   readonly transcript?: string;
-  /** Talks to the program in each test of a grading, and judges. */
+  /** Talks to the program in each test of a grading, and judges it. */
   readonly interactor?: Checker;
   /** The tests of a grading. */
   readonly tests?: readonly GivenTest[];
-  /** Files of a problem package, by their paths, in place of the tests. */
+  /** Files of a problem package, keyed by path. They replace the tests. */
   readonly problem?: Readonly<Record<string, string>>;
-  /** A pack that must be built. */
+  /** The pack that must be built for this scenario. */
   readonly needs?: 'c' | 'python-data';
 }
 
@@ -81,7 +81,7 @@ const MIB = 2 ** 20;
 /** More bytes than a submission may contain. */
 const uploadBytes = 5 * MIB;
 const UPLOAD = randomBytes(uploadBytes);
-/** Lines that hardly compress, so that they are large wherever they are stored. */
+/** Lines that compress badly, so that they are large wherever they are stored. */
 const linesOf = (length: number) =>
   Array.from({ length }, (_, at) => `${sha256(`${at}`)}${sha256(`-${at}`)}\n`).join('');
 const LARGE = Buffer.concat(Array.from({ length: 80_000 }, (_, at) => createHash('sha256').update(`${at}`).digest()));
@@ -99,7 +99,7 @@ for at in range(${count}):
     print(sha256(b'%d' % at).hexdigest() + sha256(b'-%d' % at).hexdigest())`);
 const SLEEPS: Program = { ...bash('echo begun; exec sleep 300'), limits: { wall_seconds: 300 } };
 const BOTH = ['status', 'stdout'] as const;
-/** The tests of a program that doubles its input: it passes the first and fails the second. */
+/** Tests for a program that doubles its input: the program passes the first and fails the second. */
 const DOUBLED: readonly GivenTest[] = [
   { name: 'right', stdin: '21', expected: '42' },
   { name: 'wrong', stdin: '21', expected: '43' },
@@ -195,7 +195,7 @@ printf 'two\\xff\\0\\r\\n\\xfe' > output/deep/er/b.bin
 echo no > other`),
       outputs: ['output/**'],
     },
-    // The second file is not text, so a change of any byte is noticed.
+    // The second file is not text, so a change in any byte is noticed.
     sees: { ...SUCCEEDED, stdout: '', files: { 'output/a.txt': 'one\n', 'output/deep/er/b.bin': 'two\xff\0\r\n\xfe' } },
     essential: ['files'],
     act: 'nothing',
@@ -272,7 +272,7 @@ echo no > other`),
     program: {
       language: 'cpp',
       code: '#include <iostream>\nint main() { int n; std::cin >> n; std::cout << n * FACTOR << "\\n"; return 0; }',
-      // The program compiles only with the options of its build.
+      // The program compiles only with its build's options.
       build: { options: ['-DFACTOR=3', '-O1'] },
       stdin: '21\n',
     },
@@ -521,5 +521,5 @@ open('output/good.txt', 'w').write('good')`),
   },
 };
 
-/** The packs that scenarios need, by the names of their recipes. */
+/** The packs that scenarios need, each as the name of its recipe. */
 export const PACKS: readonly string[] = ['c', 'python-data'];

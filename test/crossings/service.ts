@@ -1,6 +1,6 @@
 /**
- * A service of the matrix: one or two processes of `vouchbox serve` with a store of their own. A test can kill it and start it
- * again on its port. Disposing stops the service, and fails if it left anything on the host.
+ * A service for the matrix: one or two `vouchbox serve` processes with their own store. A test can kill the service and
+ * start it again on the same port. Disposing stops the service, and fails if anything of it is left on the host.
  */
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { createServiceClient, type ServiceClient } from '@vouchbox/client';
 import { Command, vouchbox } from '../rig/command.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
 
-/** Settings of `vouchbox serve`, by flag. */
+/** Settings for `vouchbox serve`, keyed by flag. */
 export type Settings = Readonly<Record<string, string>>;
 
 const COMMON: Settings = {
@@ -41,9 +41,9 @@ export class Service implements AsyncDisposable {
   readonly #nodes: Node[] = [];
   readonly #keys: string;
   #settings: Settings;
-  /** The public keys that signed at this service, the oldest first, as PEM. */
+  /** The public keys that have signed at this service, as PEM, oldest first. */
   readonly publicKeys: string[] = [];
-  /** The key of its log, as it was when the service first started. */
+  /** The key of the service's log at the service's first start. */
   logKey = '';
 
   private constructor(tenants: readonly string[], settings: Settings) {
@@ -80,7 +80,7 @@ export class Service implements AsyncDisposable {
     return this.#first.url;
   }
 
-  /** The address where jobs are read and cancelled: that of the second node if there is one. */
+  /** The address where jobs are read and cancelled: the second node's if there is one. */
   get otherUrl(): string {
     return this.#nodes.at(-1)?.url ?? this.url;
   }
@@ -99,7 +99,7 @@ export class Service implements AsyncDisposable {
     return createServiceClient({ baseUrl: url, apiKey: keyOf(tenant), retry: { attemptsMax: 9 } });
   }
 
-  /** Kills the node that accepts the jobs, as a crash does, and starts it again at the same address. */
+  /** Kills the node that accepts the jobs, like a crash, and starts the node again at the same address. */
   async crash(): Promise<void> {
     const node = this.#first;
     node.process.kill('SIGKILL');
@@ -107,7 +107,7 @@ export class Service implements AsyncDisposable {
     await this.#run(node);
   }
 
-  /** Stops the service in order, and starts it again with other settings. */
+  /** Stops the service cleanly, and starts it again with other settings. */
   async restart(settings: Settings): Promise<void> {
     this.#settings = { ...this.#settings, ...settings };
     for (const node of this.#nodes) {
@@ -126,7 +126,7 @@ export class Service implements AsyncDisposable {
     }
   }
 
-  /** Stops the service and leaves its data. */
+  /** Stops the service and keeps its data. */
   async stop(): Promise<void> {
     for (const node of this.#nodes) await this.#stop(node);
   }
@@ -137,7 +137,7 @@ export class Service implements AsyncDisposable {
     this.publicKeys.push(stdout);
   }
 
-  /** Waits until the log opens, shortly after the start. Returns its key; empty if it does not open (carried data). */
+  /** Waits until the log opens, shortly after the start. Returns the log's key; empty if the log stays closed (carried data). */
   async #readLogKey(): Promise<string> {
     for (let tries = 0; tries < 100; tries++) {
       const answer = await fetch(`${this.url}/log/keys`);
@@ -156,7 +156,7 @@ export class Service implements AsyncDisposable {
   async #run(node: Node): Promise<void> {
     const settings = { ...COMMON, ...this.#settings, 'data-dir': node.dataDir, port: node.port };
     const words = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
-    // The keys of all tenants are too long for an argument, so they are in the environment.
+    // The tenants' keys together are too long for an argument, so the environment has them.
     node.process = new Command(['serve', ...words], { env: { SERVICE_LEGACY_KEYS: this.#keys } });
     const [, url = ''] = await node.process.shows(/^listening on (http:\S+)/m);
     node.url = url;
@@ -185,7 +185,7 @@ export function keyOf(tenant: string): string {
 
 let root: string | null = null;
 
-/** A new directory, which `removeDirectories` removes. */
+/** A new directory. `removeDirectories` removes it. */
 export function newDirectory(): string {
   root ??= mkdtempSync(join(tmpdir(), 'svc-crossings-'));
   return mkdtempSync(join(root, 'd-'));

@@ -1,4 +1,4 @@
-/** Starts the services of the matrix by name, each with the database or object store that it needs. */
+/** Starts the matrix's services by name, each with the database or object store that it needs. */
 import { newSchema } from '../../packages/server/src/store/postgres/schema.fixture.ts';
 import { startObjectServer } from '../rig/object-server.ts';
 import { startPostgres } from '../rig/postgres-server.ts';
@@ -19,7 +19,7 @@ const alone =
     return { service, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
   };
 
-/** Two nodes with one store on PostgreSQL. */
+/** Two nodes that share one store on PostgreSQL. */
 const twoNodes: Start = async (tenants, settings) => {
   await using undo = new AsyncDisposableStack();
   const server = undo.use(await startPostgres());
@@ -29,7 +29,7 @@ const twoNodes: Start = async (tenants, settings) => {
   return { service, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 };
 
-/** The object store gets contents of at least 64 KiB, which is the smallest possible setting. */
+/** Contents of at least 64 KiB go to the object store. No smaller bound can be set. */
 const withObjects: Start = async (tenants, settings) => {
   await using undo = new AsyncDisposableStack();
   const server = undo.use(await startObjectServer());

@@ -1,4 +1,4 @@
-/** Builds the image of `deploy/Containerfile` from a copy of this tree, with Podman and without a registry of images. */
+/** Builds the image in `deploy/Containerfile` from a copy of this tree, with Podman and without an image registry. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { makeCleanRoot, run } from '../set-up/clean-root.ts';
 const BASE = 'docker.io/library/debian:bookworm-slim';
 export const NAME = 'localhost/vouchbox';
 
-/** Podman with its images below a directory, where it copies their layers and so needs no special file system. */
+/** Podman with its images below a directory. It copies their layers there, and so needs no special file system. */
 export class Podman {
   readonly #words: readonly string[];
 
@@ -21,9 +21,9 @@ export class Podman {
     return run('podman', [...this.#words, ...words]).trim();
   }
 
-  /** Builds the image from a directory, and shows the output of the build. */
+  /** Builds the image from a directory, and shows the build's output. */
   build(directory: string): void {
-    // Builds in a chroot, and not in a container, because this machine may not be able to run a container.
+    // Builds in a chroot instead of a container, because this machine may not be able to run containers.
     const words = ['build', '--isolation', 'chroot', '--network', 'host', '--pull=missing', '--layers=false'];
     const file = ['--file', join(directory, 'deploy/Containerfile')];
     const { status } = spawnSync('podman', [...this.#words, ...words, ...file, '--tag', NAME, directory], {
@@ -33,7 +33,7 @@ export class Podman {
   }
 }
 
-/** Makes a stand-in for Debian's published image: its essential packages, and apt's sources as that image has them. */
+/** Makes a stand-in for Debian's published image: Debian's essential packages, and apt's sources as in that image. */
 function makeBase(podman: Podman, work: string): void {
   const root = join(work, 'base');
   const settings = Object.entries(makeCleanRoot(root, [])).flatMap(([name, value]) => [
@@ -46,7 +46,7 @@ function makeBase(podman: Podman, work: string): void {
   for (const path of [root, archive]) rmSync(path, { recursive: true });
 }
 
-/** Builds the image in the storage below this directory. Makes the base image, unless Debian's published image is wanted. */
+/** Builds the image in the storage below this directory. Makes the base image unless Debian's published image is wanted. */
 export function buildImage(work: string, { isPublished = false } = {}): Podman {
   const podman = new Podman(work);
   if (!isPublished) makeBase(podman, work);

@@ -1,6 +1,6 @@
 /**
- * `npm run capabilities`: takes each capability of the unit away, one at a time, and prints what then fails in `vouchbox
- * doctor` and in services of both isolation classes. At the end, it tries all capabilities together, and none.
+ * `npm run capabilities`: takes away the unit's capabilities one at a time, and prints what then fails in `vouchbox doctor`
+ * and in services with each isolation class. At the end, it tries all capabilities together, and then none.
  */
 import { CLASSES, doctorProblems, serviceProblems } from './capability-trial.ts';
 import { unitCapabilities } from './unit.ts';

@@ -1,5 +1,5 @@
 /**
- * Runs the service with only some of root's capabilities, as its unit does, and reports what then fails. Real jobs run in both
+ * Runs the service with only some of root's capabilities, as the unit does, and reports what then fails. Real jobs run in both
  * isolation classes: one that reads and writes files, one that must be killed, and one that takes too much memory.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -10,7 +10,7 @@ import type { JobSubmission } from '@vouchbox/protocol';
 import { Command, vouchbox } from '../rig/command.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
 
-/** Providers whose cells are isolated. */
+/** The providers whose cells are isolated. */
 export const CLASSES = ['namespace', 'gvisor'] as const;
 export type IsolatedClass = (typeof CLASSES)[number];
 
@@ -20,7 +20,7 @@ function withOnly(capabilities: readonly string[]): string[] {
   return ['setpriv', `--bounding-set=${set}`, '--inh-caps=-all'];
 }
 
-/** The checks of `vouchbox doctor` that do not pass, by their ids. */
+/** The ids of the checks in `vouchbox doctor` that do not pass. */
 export async function doctorProblems(capabilities: readonly string[]): Promise<readonly string[]> {
   const scratch = mkdtempSync(join(tmpdir(), 'svc-capabilities-'));
   const { stdout } = await vouchbox(['doctor', '--json', '--data-dir', scratch], { within: withOnly(capabilities) });
@@ -35,7 +35,7 @@ interface JobTrial {
   readonly wanted: string;
 }
 
-/** Enough time for an emulated host, so that memory runs out first. */
+/** Enough time that, even on an emulated host, memory runs out first. */
 const limits = { wall_seconds: 300, cpu_seconds: 120, mem_mb: 96 };
 const JOBS: readonly JobTrial[] = [
   {
@@ -71,7 +71,7 @@ const JOBS: readonly JobTrial[] = [
 ];
 
 /**
- * The faults of a service with these capabilities that runs jobs of one class; empty if there are none.
+ * The faults of a service that has these capabilities and runs jobs of one class; empty if there are none.
  * @param within a command that runs the service
  */
 export async function serviceProblems(
@@ -103,7 +103,7 @@ export async function serviceProblems(
   }
 }
 
-/** The faults of one job of each kind; empty if there are none. */
+/** The faults in one job of each kind; empty if there are none. */
 export async function jobProblems(client: ServiceClient): Promise<readonly string[]> {
   return (await Promise.all(JOBS.map((trial) => jobProblem(client, trial)))).filter((one) => one !== null);
 }

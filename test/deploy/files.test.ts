@@ -1,4 +1,4 @@
-/** The files of deploy/ are valid: systemd accepts the unit, and unit, container and documents agree. */
+/** The files in deploy/ are valid: systemd accepts the unit, and unit, container and documents agree. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { CLASSES, serviceProblems } from './capability-trial.ts';
 import { DEPLOY, readUnit, serviceUnit, unitCapabilities } from './unit.ts';
 
-/** The name of the command, which occurs once in each file. */
+/** The command's name. It occurs once in each file. */
 const COMMAND = 'vouchbox';
 const root = join(DEPLOY, '..');
 const unit = serviceUnit();
@@ -33,7 +33,7 @@ function analyze(...words: string[]): string {
 }
 
 describe('the systemd unit', () => {
-  test.skipIf(!hasSystemd)(`is accepted by systemd with its example of a drop-in, without a warning${untried}`, () => {
+  test.skipIf(!hasSystemd)(`is accepted by systemd with its example drop-in, without a warning${untried}`, () => {
     expect(analyze('verify', '--man=no')).toBe('');
   });
 
@@ -49,7 +49,7 @@ describe('the systemd unit', () => {
     expect(existsSync(join(root, 'node_modules/.bin', COMMAND))).toBe(true);
   });
 
-  test('and its example of a drop-in have settings that the service accepts', () => {
+  test('has only settings that the service accepts, and so does its example drop-in', () => {
     const dropIn = readUnit(read('vouchbox.service.d/example.conf'));
     for (const assignments of [unit.get('Environment') ?? [], dropIn.get('Environment') ?? []]) {
       const environment = Object.fromEntries(assignments.map((text) => text.split('=', 2)));
@@ -60,7 +60,7 @@ describe('the systemd unit', () => {
     expect(secrets).not.toEqual([]);
   });
 
-  test('puts no seccomp filter on the service, because every program in a cell would inherit that filter', () => {
+  test('puts no seccomp filter on the service, because every program in a cell would inherit the filter', () => {
     const filters = [
       ...[
         'SystemCallFilter',
@@ -75,13 +75,13 @@ describe('the systemd unit', () => {
     expect(filters.filter((name) => unit.has(name))).toEqual([]);
   });
 
-  test.each(CLASSES)('leaves capabilities that suffice for every kind of job in the class of %s', async (isolated) => {
+  test.each(CLASSES)('leaves enough capabilities for every kind of job in the class %s', async (isolated) => {
     expect(await serviceProblems(isolated, unitCapabilities())).toEqual([]);
   });
 });
 
 describe('docs/operating and the container files', () => {
-  test('name exactly the capabilities of the systemd unit', () => {
+  test('name exactly the capabilities in the systemd unit', () => {
     const listed = [...rights.matchAll(/^\| `(CAP_[A-Z_]+)` \|/gm)].map(([, name = '']) => name);
     expect(listed.toSorted()).toEqual(unitCapabilities().toSorted());
     const added = /cap_add:\n((?: {6}- [A-Z_]+\n)+)/.exec(read('compose.yaml'))?.[1]?.match(/[A-Z_]+/g) ?? [];

@@ -1,4 +1,4 @@
-/** The chart of deploy/helm: Kubernetes accepts what it renders, and each component gets only what it needs. */
+/** The chart in deploy/helm: Kubernetes accepts what the chart renders, and each component gets only what it needs. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ const ALL = {
     egress: [{ ports: [{ port: 4318 }] }],
   },
 };
-/** A setting without which the service refuses a configuration that has only some roles. */
+/** A setting that the service requires in every configuration with only some roles. */
 const PARTIAL = { SERVICE_DATABASE_URL: 'postgres://database/vouchbox' };
 
 let renderer: Renderer;
@@ -70,7 +70,7 @@ describe('the values of the chart', () => {
   const errorsOf = (values: object) => (isValid(values) ? [] : (isValid.errors ?? []));
   const defaults = parse(readFileSync(join(CHART, 'values.yaml'), 'utf8')) as Record<string, unknown>;
 
-  test('fit their schema, and the schema describes each of them', () => {
+  test('fit their schema, and the schema describes each value', () => {
     expect(errorsOf(defaults)).toEqual([]);
     expect(errorsOf(merged(defaults, ALL))).toEqual([]);
     const { properties } = isValid.schema as { properties: object };
@@ -105,7 +105,7 @@ describe.skipIf(untried !== '')(`what the chart renders${untried}`, () => {
   test.each([
     ['what it must have', NEEDED, 11],
     ['everything', ALL, 13],
-  ])('is valid by the schemas of Kubernetes with %s', (_what, values, count) => {
+  ])('is valid according to the schemas of Kubernetes, with %s', (_what, values, count) => {
     const manifests = renderer.render(values);
     expect(manifests).toHaveLength(count);
     for (const manifest of manifests) {
@@ -122,7 +122,7 @@ describe.skipIf(untried !== '')(`what the chart renders${untried}`, () => {
     expect(() => renderer.render({ database: { existingSecret: 'db' } })).toThrow('attestation.existingSecret');
   });
 
-  test.each(COMPONENTS)('gives the pods of %s their role, and the settings of the values unchanged', (component) => {
+  test.each(COMPONENTS)('gives the pods of %s their role, and the settings from the values unchanged', (component) => {
     for (const values of [NEEDED, ALL]) {
       const environment = { ...environmentOf(component, values), ...PARTIAL, CREDENTIALS_DIRECTORY: '' };
       expect(loadConfig(environment).roles).toEqual([component]);
@@ -133,7 +133,7 @@ describe.skipIf(untried !== '')(`what the chart renders${untried}`, () => {
     });
   });
 
-  test('gives the executor the capabilities of the systemd unit', () => {
+  test('gives the executor the systemd unit’s capabilities', () => {
     const { command, securityContext } = containerOf('executor', ALL);
     const [bounding = ''] = command.filter((word: string) => word.startsWith('--bounding-set='));
     const left = bounding
@@ -142,13 +142,13 @@ describe.skipIf(untried !== '')(`what the chart renders${untried}`, () => {
       .map((name: string) => `CAP_${name.slice(1).toUpperCase()}`);
     expect(left).toEqual(unitCapabilities());
     expect(command).toContain('--no-new-privs');
-    // A process needs SETPCAP to give up capabilities, and then gives up SETPCAP too.
+    // A process needs SETPCAP to give up capabilities. After that, it gives up SETPCAP too.
     const added = securityContext.capabilities.add.map((name: string) => `CAP_${name}`);
     expect(added.filter((name: string) => name !== 'CAP_SETPCAP')).toEqual(unitCapabilities());
   });
 
   test.each(['api', 'signer'] as const)(
-    'gives the pods of %s no capabilities, and mounts nothing of the node',
+    'gives the pods of %s no capabilities, and mounts nothing from the node',
     (component) => {
       const { securityContext, initContainers = [], containers, volumes } = podOf(component, ALL);
       expect(securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
@@ -181,7 +181,7 @@ describe.skipIf(untried !== '')(`what the chart renders${untried}`, () => {
     expect(named('Service', 'box')['spec'].selector).toMatchObject({ 'app.kubernetes.io/component': 'api' });
   });
 
-  test.each(COMPONENTS)('selects only the pods of %s, and every volume that these pods mount exists', (component) => {
+  test.each(COMPONENTS)('selects only the pods of %s, and has every volume that these pods mount', (component) => {
     const name = `box-${component}`;
     const labelsOf = (other: Component) => deploymentOf(other)['spec'].template.metadata.labels;
     for (const selector of [
@@ -200,7 +200,7 @@ describe.skipIf(untried !== '')(`what the chart renders${untried}`, () => {
       for (const mount of container.volumeMounts) expect(names).toContain(mount.name);
   });
 
-  test('scales the API by its CPU usage, and executors by the age of the queue', () => {
+  test('scales the API by its CPU usage, and executors by the queue’s age', () => {
     const metricsOf = (component: Component) =>
       named('HorizontalPodAutoscaler', `box-${component}`, ALL)['spec'].metrics[0];
     expect(metricsOf('api')).toMatchObject({ resource: { name: 'cpu', target: { averageUtilization: 70 } } });
@@ -210,7 +210,7 @@ describe.skipIf(untried !== '')(`what the chart renders${untried}`, () => {
   });
 });
 
-/** Merges values as Helm does: a given value takes the place of a default, member by member. */
+/** Merges values as Helm does: a given value replaces a default, member by member. */
 function merged(defaults: Values, given: Values): Values {
   const isTree = (value: unknown): value is Values =>
     typeof value === 'object' && value !== null && !Array.isArray(value);

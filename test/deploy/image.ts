@@ -1,6 +1,6 @@
 /**
  * `npm run image`: builds the image of `deploy/Containerfile` from a copy of this tree, and runs the service in the image's root,
- * with the rights of the compose file, in both classes. Podman uses a temporary storage. With `--published`, the base is Debian's
+ * with the rights of the compose file, in both classes. Podman uses temporary storage. With `--published`, the base is Debian's
  * published image. Otherwise the base is made here from Debian's packages, without a registry of images.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -15,9 +15,9 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** The faults of the service in the root of the image. */
+/** The faults of the service in the image's root. */
 async function problemsIn(root: string, entrypoint: string): Promise<readonly string[]> {
-  // The trial's command begins with the path of this checkout's vouchbox, which becomes $0 of the shell here.
+  // The trial's command begins with the path of this checkout's vouchbox. Here, that path becomes the shell's $0.
   const within = [...inRoot(root, { shares: tmpdir() }), 'sh', '-c', `exec ${entrypoint} "$@"`];
   const problems: string[] = [];
   for (const isolated of CLASSES) {

@@ -1,4 +1,4 @@
-/** The pods of the chart, started here with the command lines of the chart and the rights in each manifest. */
+/** The chart's pods, started here with the chart's command lines and the rights in each manifest. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ async function statusOf({ url }: Pod, path: string): Promise<number> {
   return (await fetch(url + path, { headers: { authorization: `Bearer ${API_KEY}` } })).status;
 }
 
-describe.skipIf(untried !== '')(`the pods of the chart${untried}`, () => {
+describe.skipIf(untried !== '')(`the chart’s pods${untried}`, () => {
   const signingKey = execFileSync('openssl', ['genpkey', '-algorithm', 'ed25519'], { encoding: 'utf8' });
   const publicKey = execFileSync('openssl', ['pkey', '-pubout'], { input: signingKey, encoding: 'utf8' });
   let manifests: readonly Manifest[];

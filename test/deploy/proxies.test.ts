@@ -1,4 +1,4 @@
-/** The sample configurations of deploy/ for proxies: each runs in the real proxy in front of the real service, over TLS. */
+/** The sample configurations for proxies in deploy/: each runs in the real proxy in front of the real service, over TLS. */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
@@ -43,8 +43,8 @@ describe.each(PROXIES)('$name in front of the service', (kind) => {
   const through = (path: string) =>
     fetch(`${proxy.url}${path}`, { headers: { authorization: `Bearer ${rig.alpha.key}` } });
   /**
-   * The answer to a submission of exactly this many bytes, most of which are blanks around its JSON. The request uses
-   * HTTP/1.1, because Node's `fetch` does not send so much over HTTP/2.
+   * The answer to a submission of exactly this many bytes: its JSON, followed by blanks. The request uses HTTP/1.1,
+   * because Node's `fetch` does not send so much over HTTP/2.
    */
   async function submitBytes(bytes: number) {
     const headers = {
@@ -53,7 +53,7 @@ describe.each(PROXIES)('$name in front of the service', (kind) => {
       'content-length': bytes,
     };
     const sent = request(`${proxy.url}/v1/jobs`, { method: 'POST', headers });
-    // A proxy that refuses may close the connection before everything was sent.
+    // If a proxy refuses, it may close the connection before everything was sent.
     const failed = once(sent, 'error');
     const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
     sent.end(JSON.stringify({ language: 'bash', code: 'true' }).padEnd(bytes));
@@ -80,7 +80,7 @@ describe.each(PROXIES)('$name in front of the service', (kind) => {
     },
   );
 
-  test.skipIf(isMissing)(`a stream shows output by WebSocket while the program runs${suffix}`, async () => {
+  test.skipIf(isMissing)(`a stream shows output over WebSocket while the program runs${suffix}`, async () => {
     const { job_id } = await client.submit(sleeper);
     const states: string[] = [];
     const kinds: string[] = [];

@@ -1,6 +1,6 @@
 /**
  * A real proxy on loopback in front of a service, with the sample configuration for operators. Only the addresses, the
- * certificate and the paths of files are replaced, because the sample has those of an operator's host.
+ * certificate and the paths of files are replaced, because those in the sample are for an operator's host.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { join } from 'node:path';
 
 const deploy = join(import.meta.dirname, '../../deploy');
 
-/** A proxy that runs. Disposing ends it. */
+/** A running proxy. Disposing ends it. */
 export interface RunningProxy extends AsyncDisposable {
   readonly url: string;
 }
@@ -20,9 +20,9 @@ export interface ProxyKind {
   readonly name: string;
   readonly program: string;
   readonly sample: string;
-  /** The sample's text with the ports, the certificate and the paths that are used here. */
+  /** The sample's text with this host's ports, certificate and paths. */
   readonly configuration: (sample: string, at: Places) => string;
-  /** The arguments with which the program only checks a configuration. With those of `serve`, it serves. */
+  /** The arguments with which the program only checks a configuration. `serve` has those with which it serves. */
   readonly check: (file: string) => readonly string[];
   readonly serve: (file: string) => readonly string[];
 }
@@ -33,7 +33,7 @@ interface Places {
   readonly servicePort: number;
 }
 
-/** Replaces each text, and fails for a text that the sample lacks. */
+/** Replaces each text, and fails if the sample lacks one of the texts. */
 function replaced(sample: string, replacements: readonly (readonly [string, string])[]): string {
   return replacements.reduce((text, [from, to]) => {
     if (!text.includes(from)) throw new Error(`the sample has no ${from}`);
@@ -99,7 +99,7 @@ export function makeCertificate(directory: string): string {
   return readFileSync(certificate, 'utf8');
 }
 
-/** Writes the configuration below `directory`, where the certificate is. Returns its path. */
+/** Writes the configuration below `directory`, where the certificate is. Returns the configuration's path. */
 function writeConfiguration(kind: ProxyKind, at: Places): string {
   const file = join(at.directory, kind.sample);
   writeFileSync(file, kind.configuration(readFileSync(join(deploy, kind.sample), 'utf8'), at));
@@ -158,7 +158,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** A proxy does not say when it listens, so this tries to connect until the proxy listens or has ended. */
+/** Tries to connect until the proxy listens or has ended, because a proxy does not say when it listens. */
 async function listening(child: ChildProcess, port: number, said: () => string): Promise<void> {
   while (child.exitCode === null && child.signalCode === null) {
     const socket = connect(port, '127.0.0.1');

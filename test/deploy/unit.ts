@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The folder of the files. */
+/** The folder with the files. */
 export const DEPLOY = join(import.meta.dirname, '../../deploy');
 
-/** The settings of all sections of a unit, each with all its values in order. systemd.syntax(7). */
+/** The settings in all sections of a unit, each with all its values in order. systemd.syntax(7). */
 export function readUnit(text: string): ReadonlyMap<string, readonly string[]> {
   const settings = new Map<string, readonly string[]>();
   for (const line of text.split('\n')) {
@@ -15,12 +15,12 @@ export function readUnit(text: string): ReadonlyMap<string, readonly string[]> {
   return settings;
 }
 
-/** The unit of the service. */
+/** The service's unit. */
 export function serviceUnit(): ReadonlyMap<string, readonly string[]> {
   return readUnit(readFileSync(join(DEPLOY, 'vouchbox.service'), 'utf8'));
 }
 
-/** The capabilities that the unit leaves to the service, in the order of the unit. */
+/** The capabilities that the unit leaves to the service, in the unit's order. */
 export function unitCapabilities(): readonly string[] {
   return (serviceUnit().get('CapabilityBoundingSet') ?? []).flatMap((words) => words.split(' '));
 }

@@ -20,7 +20,7 @@ interface Compose {
 const { vouchbox } = (parse(readFileSync(join(DEPLOY, 'compose.user.yaml'), 'utf8')) as Compose).services;
 
 describe('the container for an ordinary user', () => {
-  test('runs without capabilities, not as root, and mounts nothing of the host', () => {
+  test('runs without capabilities, not as root, and mounts nothing from the host', () => {
     expect(vouchbox).toMatchObject({ user: '1000:1000', cap_drop: ['ALL'], read_only: true });
     // Docker would put its init process below /usr, and then a cell cannot show /usr.
     expect(vouchbox['init']).toBeUndefined();
@@ -29,7 +29,7 @@ describe('the container for an ordinary user', () => {
     expect(vouchbox['volumes']).toEqual(['data:/home/vouchbox']);
   });
 
-  test('has its rights explained one by one in the document, whose Podman command gives the same rights', () => {
+  test("has rights that the document explains one by one and the document's Podman command also gives", () => {
     const [, command = ''] = /```sh\n(podman run [\s\S]*?)```/.exec(page) ?? [];
     expect(vouchbox.security_opt).toEqual([
       ...['no-new-privileges:true', 'seccomp:./seccomp.json', 'apparmor:unconfined', 'systempaths=unconfined'],
@@ -56,7 +56,7 @@ describe('the container for an ordinary user', () => {
     }
   });
 
-  test('has a seccomp filter that allows every system call which a cell’s own filter allows', () => {
+  test('has a seccomp filter that allows every system call that a cell’s own filter allows', () => {
     const { defaultAction, syscalls } = JSON.parse(readFileSync(join(DEPLOY, 'seccomp.json'), 'utf8')) as {
       defaultAction: string;
       syscalls: readonly { readonly names: readonly string[]; readonly action: string }[];
@@ -70,7 +70,7 @@ describe('the container for an ordinary user', () => {
     const text = readFileSync(join(root, '.devcontainer/devcontainer.json'), 'utf8').replaceAll(/^\s*\/\/.*$/gm, '');
     const { runArgs } = JSON.parse(text) as { runArgs: readonly string[] };
     const options = ['seccomp=/deploy/seccomp.json', 'apparmor=unconfined', 'systempaths=unconfined'];
-    // The devcontainer tool replaces the variable with the directory of the clone.
+    // The devcontainer tool replaces the variable with the clone's directory.
     expect(runArgs.map((word) => word.replace(/\$\{\w+\}/, ''))).toEqual(
       options.map((option) => `--security-opt=${option}`),
     );
@@ -98,7 +98,7 @@ function step(name: string, inputs: Readonly<Record<string, string>>) {
     GITHUB_OUTPUT: output,
   };
   const user = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
-  // GitHub starts a step with the shell bash in this way.
+  // This is how GitHub starts a step whose shell is bash.
   const bash = ['bash', '--noprofile', '--norc', '-eo', 'pipefail', '-c', run];
   const { status, stdout, stderr } = spawnSync('setpriv', [...user, ...bash], {
     encoding: 'utf8',
@@ -126,7 +126,7 @@ describe('the GitHub action, as an ordinary user', () => {
     expect(JSON.parse(stdout)).toMatchObject({ status: 'succeeded', stdout: '42\n' });
   });
 
-  test('fails if a demanded limit is not enforced, and never executes the text of an input in its shell', {
+  test('fails if a demanded limit is not enforced, and never executes an input’s text in its shell', {
     timeout: 60_000,
   }, () => {
     const { status, result } = step('Run', { ...NOTHING, ENFORCED: 'mem_mb' });

@@ -1,4 +1,4 @@
-/** One node of a fleet: a process, a data directory on its own disk, and the connection to the database, which can be cut. */
+/** One node of a fleet: a process, a data directory on its own disk, and a connection to the database that can be cut. */
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,11 +14,11 @@ const diskMebibytes = 64;
 
 export interface FleetNodeOptions {
   readonly databaseUrl: string;
-  /** How far the clock of the node is ahead. */
+  /** How far the node's clock is ahead. */
   readonly clockShiftMilliseconds?: number;
-  /** The node whose key this node signs with. Default: this node makes its own key. */
+  /** The node with whose key this node signs. Default: this node makes its own key. */
   readonly signsLike?: FleetNode;
-  /** The version of the service that the node runs. Default: this version. */
+  /** The service version that the node runs. Default: this version. */
   readonly version?: 'next';
   /** Default: `namespace`. With `subprocess` the node makes no cells and starts sooner. */
   readonly provider?: 'subprocess';
@@ -85,7 +85,7 @@ export class FleetNode implements AsyncDisposable {
     });
   }
 
-  /** Takes all free space from the disk of the node's data directory, or gives the space back. */
+  /** Takes all free space from the disk with the node's data directory, or gives the space back. */
   set isDiskFull(isFull: boolean) {
     if (isFull) this.#disk.shrink();
     else this.#disk.grow(diskMebibytes);

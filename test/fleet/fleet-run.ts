@@ -1,5 +1,5 @@
 /**
- * Runs several nodes and a PostgreSQL server on loopback, under load, and makes one failure after another. Then it audits
+ * Runs several nodes and a PostgreSQL server on loopback, under load, and causes one failure after another. Then it audits
  * every promise. The kinds and times of the failures come from a seed.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -31,41 +31,41 @@ export type Failure = (typeof FAILURES)[number];
 export interface FleetRunOptions {
   readonly nodes: number;
   readonly seed: number;
-  /** For how long the run makes failures, in milliseconds. */
+  /** For how long the run causes failures, in milliseconds. */
   readonly milliseconds: number;
-  /** The most jobs to submit. After the last of them, the run makes no more failures. */
+  /** The largest number of jobs to submit. After the last job, the run causes no more failures. */
   readonly jobsMax: number;
   readonly clients: number;
-  /** How far the clock of the last node is ahead. */
+  /** How far the last node's clock is ahead. */
   readonly clockShiftMilliseconds?: number;
   readonly onFailure?: (failure: Failure) => void;
-  /** Called after a failure, with the time until no job of the failed node was left running. */
+  /** Called after a failure, with the time until none of the failed node's jobs was left running. */
   readonly onRecovery?: (seconds: number) => void;
 }
 
 export interface FleetRun extends Audit {
   readonly failures: readonly Failure[];
   readonly lostAnswers: number;
-  /** How often a submission got each refusal, or no answer. */
+  /** How often submissions got each refusal, or no answer. */
   readonly refusals: Readonly<Record<string, number>>;
-  /** Programs that the witness saw begin. */
+  /** How many programs the witness saw begin. */
   readonly ran: number;
-  /** Programs that the witness saw begin more than once. */
+  /** How many programs the witness saw begin more than once. */
   readonly ranTwice: number;
   readonly followed: number;
   readonly resumed: number;
-  /** The longest time from a kill or pause of a node until none of its jobs was left running. */
+  /** The longest time from when a node was killed or paused until none of its jobs was left running. */
   readonly recoverySeconds: number;
   readonly leftovers: readonly string[];
 }
 
-/** How long a node is paused or cut off: longer than its lease. */
+/** How long a node is paused or cut off. This is longer than its lease. */
 const awayMilliseconds = 9000;
 const pauseMilliseconds = 1500;
 /** How long a client waits after a refusal. */
 const refusedMilliseconds = 500;
 
-/** A small write-ahead log. Its files are reused, so a full disk matters only when the log needs a new file. */
+/** Keeps the write-ahead log small. Its files are reused, so a full disk matters only when the log needs a new file. */
 const LOG = { max_wal_size: '64MB', min_wal_size: '32MB' };
 const databaseMebibytes = 2048;
 
@@ -101,7 +101,7 @@ export async function runFleet(options: FleetRunOptions): Promise<FleetRun> {
   });
   const runs = await witness.runs();
   const problems = [...audit.problems, ...(await runProblems(url, workload.promises, runs))];
-  // Every job has ended, so every follower's stream has ended too.
+  // Every job has ended, so all followers' streams have ended too.
   problems.push(...(await followers.problems(url)), ...trouble.problems, ...load.problems);
   const leftovers = (await Promise.all(fleet.map((node) => node.stop()))).flat();
   const { recoverySeconds } = trouble;
@@ -148,19 +148,19 @@ interface LoadOptions {
 
 const followedShare = 0.2;
 /**
- * Each follower requests a new ticket after a failure, and each stream reads the store now and then. If the queue only
- * grew, three nodes could not serve all followers. So clients do not submit while there are this many followers.
+ * After a failure, each follower requests a new ticket, and each stream reads the store now and then. If the queue only
+ * grew, three nodes could not serve all followers. So clients submit nothing while there are this many followers.
  */
 const followedAtOnceMax = 40;
-/** Jobs that write for some seconds, so that failures come in the middle of their streams. All are followed. */
+/** The share of jobs that write for some seconds, so that failures come in the middle of their streams. All are followed. */
 const slowShare = 0.03;
 
 /** Clients that submit to any node, and continue at another node if a node does not answer. */
 class Load {
   readonly #options: LoadOptions;
-  /** Problems: refusals that a caller cannot act on. */
+  /** Refusals on which a caller cannot act. */
   readonly problems: string[] = [];
-  /** How often each answer came in place of a new job. */
+  /** How often each answer came instead of a new job. */
   readonly refusals: Record<string, number> = {};
   #isOver = false;
 
@@ -202,7 +202,7 @@ interface TroubleOptions extends Pick<FleetRunOptions, 'onRecovery' | 'jobsMax'>
   readonly random: () => number;
 }
 
-/** Makes failures, one at a time, and waits after each until the fleet is whole again. */
+/** Causes one failure after another. After each, waits until the fleet is whole again. */
 class Trouble {
   readonly #options: TroubleOptions;
   readonly problems: string[] = [];
@@ -272,7 +272,7 @@ class Trouble {
     }
   }
 
-  /** Waits until a node that the other nodes declared dead has ended by itself, and starts it again. */
+  /** Waits until a node that the other nodes have declared dead ends by itself, and starts it again. */
   async #ended(node: FleetNode): Promise<void> {
     const code = await node.exited();
     if (code !== 1) this.problems.push(`a node that was taken for dead ended with ${code}:\n${node.said}`);
@@ -280,8 +280,8 @@ class Trouble {
   }
 
   /**
-   * Waits until one node is gone and none of its jobs is left running. After a restart of the database, every node has the
-   * time of a lease to come back before it counts as dead.
+   * Waits until one node is gone and none of its jobs is left running. After a restart of the database, every node has as
+   * long as a lease lasts to come back before it counts as dead.
    */
   async #recovered(): Promise<void> {
     const { fleet, databaseUrl } = this.#options;
@@ -301,7 +301,7 @@ class Trouble {
   }
 }
 
-/** Opens a session, and tries again while the database does not answer: a busy machine may be late. */
+/** Opens a session. Tries again while the database does not answer, because a busy machine may be late. */
 async function opened(databaseUrl: string): Promise<Session> {
   for (;;) {
     const session = await Session.open(databaseUrl, {}).catch((error: unknown) => {

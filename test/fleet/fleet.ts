@@ -1,8 +1,8 @@
 /**
- * `npm run fleet -- --minutes 5 --seed 7`: runs three nodes and a PostgreSQL server on loopback, under load. Nodes are killed,
- * paused longer than their leases and cut off, the database is restarted, and disks fill up. The clock of one node is a minute
- * ahead. Then every promise is audited. With `--jobs N`, failures end after N jobs or after the minutes, whichever comes first.
- * Last, a newer version replaces the nodes of another store, one after the other.
+ * `npm run fleet -- --minutes 5 --seed 7`: runs three nodes and a PostgreSQL server on loopback, under load. Nodes are
+ * killed, paused longer than their leases and cut off, the database is restarted, and disks fill up. One node's clock is a
+ * minute ahead. Then every promise is audited. With `--jobs N`, failures end after N jobs or after the minutes, whichever
+ * comes first. Last, a newer version replaces the nodes of another store one by one.
  */
 import { parseArgs } from 'node:util';
 import { newSchema } from '../../packages/server/src/store/postgres/schema.fixture.ts';
@@ -19,7 +19,7 @@ const { values } = parseArgs({
   },
 });
 
-/** The time within which the running jobs of a dead node must have ended. */
+/** The time within which a dead node's running jobs must end. */
 const recoverySecondsMax = 10;
 
 function say(line: string): void {

@@ -1,5 +1,5 @@
 /**
- * Readers of streams whose nodes fail. Each reader continues at another node after the last event that it saw. It reads
+ * Readers of streams from nodes that fail. Each reader continues at another node after the last event that it saw. It reads
  * the frames itself: the client would fetch events that a stream left out, and drop events that came twice. The events
  * of a job must be the history that its receipt names, each event once.
  */
@@ -37,7 +37,7 @@ export class Followers {
     return this.#underWay;
   }
 
-  /** Waits until every job was followed to its end, and returns everything that was wrong. `url` is that of a running node. */
+  /** Waits until every job was followed to its end, and returns all that was wrong. `url` is a running node's address. */
   async problems(url: string): Promise<readonly string[]> {
     const client = crashClient(url);
     const problems: string[] = [];
@@ -63,7 +63,7 @@ export class Followers {
     for (;;) {
       const url = this.#anyUrl();
       const before = events.length;
-      // If the node is gone or cannot reach the database, the reader continues at another node.
+      // If this node is gone or cannot reach the database, the reader continues at another node.
       if (url !== null) await readStream(url, followed).catch(() => {});
       if (before > 0 && events.length > before) this.#resumed += 1;
       if (events.at(-1)?.kind === 'finished') return followed;
@@ -72,7 +72,7 @@ export class Followers {
   }
 }
 
-/** Adds the events of one connection until the connection ends. */
+/** Adds the events from one connection until the connection ends. */
 async function readStream(url: string, { job_id, events }: Followed): Promise<void> {
   const { stream_url } = await crashClient(url).streamTicket(job_id);
   const address = new URL(stream_url, url.replace('http', 'ws'));

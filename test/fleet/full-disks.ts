@@ -1,4 +1,4 @@
-/** Fills the disk of a node or of the database, and checks what the service answers until there is space again. */
+/** Fills a node's or the database's disk, and checks what the service answers until there is space again. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceFailure } from '@vouchbox/client';
 import type { SmallDisk } from '../crash/small-disk.ts';
@@ -13,7 +13,7 @@ const pauseMilliseconds = 100;
 /** The answers that a full disk may cause. Spec § Errors. */
 const CLEAR: ReadonlySet<number> = new Set([503, 507]);
 
-/** Whether a call failed clearly: it got no answer, or a refusal that a caller can act on. */
+/** Whether a call failed clearly: it got no answer, or a refusal on which a caller can act. */
 export function isClear(error: unknown): boolean {
   return !(error instanceof ServiceFailure) || CLEAR.has(error.status);
 }
@@ -37,13 +37,13 @@ export async function fillNode(node: FleetNode, workload: Workload, milliseconds
 export interface DatabaseOnDisk {
   readonly server: PostgresServer;
   readonly disk: SmallDisk;
-  /** The size of the disk when it is not full. */
+  /** The disk's size while it is not full. */
   readonly mebibytes: number;
 }
 
 /**
- * Fills the disk of the database, which then refuses changes, and ends when it cannot write its log. Starts the database again
- * once there is space, as an operator does. Returns what was wrong.
+ * Fills the database's disk. The database then refuses changes, and ends when it cannot write its log. Starts the database
+ * again once there is space, as an operator does. Returns what was wrong.
  */
 export async function fillDatabase(
   { server, disk, mebibytes }: DatabaseOnDisk,
@@ -51,7 +51,7 @@ export async function fillDatabase(
 ): Promise<string[]> {
   disk.shrink();
   try {
-    // The database continues until its log needs a new file. How long that takes is unknown.
+    // The database continues until its log needs a new file. Nobody knows how long that takes.
     await until(async () => {
       const answered = await outcome(node.url ?? '', workload);
       return answered === 'accepted' ? null : answered;
@@ -85,7 +85,7 @@ function refusalOf(answered: Awaited<ReturnType<typeof outcome>>): ServiceFailur
   return answered !== 'accepted' && answered.error instanceof ServiceFailure ? answered.error : null;
 }
 
-/** The first answer that is not null; null if none came in time. */
+/** The first answer other than null; null if none came in time. */
 async function until<Answer>(look: () => Promise<Answer | null>): Promise<Answer | null> {
   const givesUpAt = performance.now() + patienceMilliseconds;
   while (performance.now() < givesUpAt) {

@@ -1,4 +1,4 @@
-// Loaded before a node: makes it a node of the next version, whose schema has further steps.
+// Loaded before a node: makes it a node of the next version. That version's schema has further steps.
 import { NEXT_STEPS } from '../../packages/server/src/store/postgres/migrations/next-version.fixture.ts';
 import { STEPS } from '../../packages/server/src/store/postgres/migrations/steps.ts';
 

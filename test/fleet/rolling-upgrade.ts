@@ -1,6 +1,6 @@
 /**
- * A rolling upgrade: two nodes of this version and one of the next version share a store. The newer node is killed in the
- * middle of its upgrade, and the older nodes are stopped one after the other. Callers submit jobs all the time.
+ * A rolling upgrade: two nodes of this version and one node of the next version share a store. The newer node is killed in
+ * the middle of its upgrade, and the older nodes are stopped one by one. Callers submit jobs all the time.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Session } from '../../packages/server/src/store/postgres/connection.ts';
@@ -12,9 +12,9 @@ import { Witness } from '../crash/witness.ts';
 import { crashClient, seeded, Workload } from '../crash/workload.ts';
 import { FleetNode, type FleetNodeOptions } from './fleet-node.ts';
 
-/** How many old rows there are, apart from the callers' jobs. The backfill reads them in several transactions. */
+/** How many old rows there are besides the callers' jobs. The backfill reads them in several transactions. */
 const oldRows = 4 * backfillRowsMax;
-/** The row at which a lock stops the backfill for a while, in its third transaction. */
+/** The row whose lock stops the backfill for a while, in the backfill's third transaction. */
 const heldRow = 2 * backfillRowsMax + 1;
 
 const pauseMilliseconds = 20;
@@ -23,26 +23,26 @@ const clients = 3;
 const burst = 4;
 
 export interface RollingUpgrade extends Audit {
-  /** The version of the schema while the last older node still ran, and after that node was gone. */
+  /** The schema's version while the last older node still ran, and after that node was gone. */
   readonly versions: readonly [beside: number, after: number];
-  /** How many rows were moved when the node was killed, and how many of them the backfill read again afterwards. */
+  /** How many rows had been moved when the node was killed, and how many of those the backfill read again afterwards. */
   readonly movedBeforeKill: number;
   readonly lookedAtAgain: number;
-  /** Claims that a node left when it was stopped. */
+  /** How many claims a node left when it was stopped. */
   readonly claimsLeft: number;
-  /** Rows in the old form at the end. */
+  /** How many rows still had the old form at the end. */
   readonly unfilled: number;
   readonly leftovers: readonly string[];
 }
 
-/** The faults of an upgrade, without the broken promises about jobs. */
+/** The faults in an upgrade, not counting broken promises about jobs. */
 export function upgradeProblems(run: RollingUpgrade): string[] {
   const expected: [what: string, was: number, is: number][] = [
     ['jobs attested', run.attested, run.jobs],
     // The old form stays until the last node that needs it is gone.
     ['schema beside the last older node', run.versions[0], rangeOf(STEPS).knows + 1],
     ['schema after it', run.versions[1], rangeOf(NEXT_STEPS).knows],
-    // A node that was killed in the middle continues where it was, and no row stays in the old form.
+    // A node that was killed in the middle continues where it stopped, and no row keeps the old form.
     ['rows moved before the kill', run.movedBeforeKill, 2 * backfillRowsMax],
     ['rows looked at again', run.lookedAtAgain, 0],
     ['rows in the old form', run.unfilled, 0],
@@ -95,7 +95,7 @@ export async function runRollingUpgrade(
   };
 }
 
-/** Kills the newer node after it has moved a part of the rows, and starts it again. Returns when all are moved. */
+/** Kills the newer node after it has moved a part of the rows, and starts it again. Returns once all rows are moved. */
 async function killInTheMiddle(next: FleetNode, store: WatchedStore): Promise<{ moved: number; again: number }> {
   const begin = await store.hold('lock table backfills in share mode');
   await next.start();
@@ -114,7 +114,7 @@ async function killInTheMiddle(next: FleetNode, store: WatchedStore): Promise<{ 
   return { moved, again };
 }
 
-/** A tenant whose jobs come before those of the callers. */
+/** A tenant whose jobs come before the callers' jobs. */
 const OLD = 'a-tenant-of-long-ago';
 const idOf = (row: number) => `job_${String(row).padStart(6, '0')}`;
 
@@ -146,7 +146,7 @@ class WatchedStore implements AsyncDisposable {
     return rows[0]?.number ?? 0;
   }
 
-  /** Adds rows of jobs that ended long ago. */
+  /** Adds rows for jobs that ended long ago. */
   async addOldRows(): Promise<void> {
     await this.run(`insert into jobs (tenant, job_id, status, language, created_at, finished_at, cancellation_requested,
         truncated, chain_seq, chain_head)
@@ -154,7 +154,7 @@ class WatchedStore implements AsyncDisposable {
       from generate_series(1, ${oldRows}) as at`);
   }
 
-  /** Holds the locks of a statement until the returned function is called. */
+  /** Holds the locks that a statement takes until the returned function is called. */
   async hold(sql: string): Promise<() => Promise<void>> {
     const holder = await Session.open(this.#url, {});
     holder.begin();
@@ -190,7 +190,7 @@ class Load implements Disposable {
     this.#isOver = true;
   }
 
-  /** Submits a job. If a node stops or was killed, and so refuses or does not answer, the next node is tried. */
+  /** Submits a job. If a node refuses or does not answer, because it stops or was killed, tries the next node. */
   async #submit(): Promise<void> {
     for (let count = 1; !this.#isOver; count++) {
       const urls = this.#nodes().flatMap(({ url }) => url ?? []);

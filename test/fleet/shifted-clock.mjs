@@ -1,5 +1,5 @@
-// Loaded before a node: its time of day is ahead of the host's by FLEET_CLOCK_SHIFT milliseconds. Monotonic clocks stay as
-// they are.
+// Loaded before a node: the node's time of day is ahead of the host's by FLEET_CLOCK_SHIFT milliseconds. Monotonic clocks
+// stay as they are.
 const shift = Number(process.env['FLEET_CLOCK_SHIFT'] ?? 0);
 const HostDate = Date;
 

@@ -1,4 +1,4 @@
-/** A program's attacks on its input files, and on the output files that the service takes. */
+/** A program's attacks on its input files, and on the output files that the service collects. */
 import assert from 'node:assert/strict';
 import { execFile as execFileWithCallback } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -26,7 +26,7 @@ const SPECIAL: Attack = {
   runs: 'once',
 };
 
-/** Sizes of outputs, by name. */
+/** Sizes of outputs, keyed by name. */
 const SIZES = {
   one: { exact: fileBytesMax, less: fileBytesMax - 1, over: fileBytesMax + 1 },
   sum: { a: fileBytesMax, b: fileBytesMax - 1, c: 1, d: 1, empty: 0 },
@@ -241,7 +241,7 @@ export const artifactCases: readonly HostileCase[] = [
   },
 ];
 
-/** Fills a directory of this host with files that a program may leave. Only the collector reads this directory. */
+/** Fills a directory on this host with files that a program may leave. Only the collector reads this directory. */
 function plantOutputs(): { directory: string; outputs: string[] } {
   const directory = mkdtempSync(join(tmpdir(), 'svc-hostile-outputs-'));
   const output = join(directory, 'output');
@@ -259,7 +259,7 @@ function digestOf(content: Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** How often a program that swaps a file and a link races the collector. */
+/** How many times a program that swaps a file and a link races the collector. */
 const RACES = { namespace: 30, gvisor: 8, full: 1000 } as const;
 const RACE: Attack = { program: 'rename-race.py', outputs: ['output/kept', 'output/raced'] };
 

@@ -1,4 +1,4 @@
-/** Every case, in the order of docs/ATTACKS.md. */
+/** Every case, in the order of the rows in docs/ATTACKS.md. */
 import { artifactCases } from './artifact.ts';
 import { bootstrapCases } from './escape-bootstrap.ts';
 import { bundleCases } from './escape-bundle.ts';
@@ -36,7 +36,7 @@ export const hostileCases: readonly HostileCase[] = [
   ...serviceCases,
 ].toSorted((one, other) => rank(one) - rank(other));
 
-/** Sections in their order, rows by number within each. */
+/** Sections in their order, and rows by number within each section. */
 function rank({ id }: HostileCase): number {
   const [section, number] = id.split('-');
   return ORDER.indexOf(section as string) * 1000 + Number(number);

@@ -1,5 +1,5 @@
 /**
- * Collects outputs of a workspace as the service does. Node allows this process only to read, so any call that would
+ * Collects a workspace's outputs as the service does. Node allows this process only to read, so any call that would
  * change a file system throws. Prints what was collected, and the result of an attempted write.
  */
 import { writeFileSync } from 'node:fs';

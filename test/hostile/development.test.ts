@@ -1,4 +1,4 @@
-/** The development subprocess isolates nothing. The few promises that it must still keep are tried here. */
+/** The development subprocess isolates nothing. These tests try the few promises that it must still keep. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-# Runs after the cell's bundle is staged and before its runtime starts: applies a JSON list of edits to config.json, and
+# Runs after the cell's bundle is staged and before the runtime starts. Applies a JSON list of edits to config.json, and
 # then becomes the runtime. An edit is {"set": [path…], "to": value}, {"drop": [path…]}, {"mount": place, "without":
 # [option…]}, or {"filter": "none" | "broken"}, which changes the filter that the runtime or process 1 sets.
 import json

@@ -9,10 +9,10 @@ import type { HostileCase, HostileClass } from './hostile-case.ts';
 import { doSeparately, type SeparateHost } from './separate-service.ts';
 import { programOf } from './target.ts';
 
-/** One step of a cell's bootstrap, which the test makes fail. */
+/** One step of a cell's bootstrap. The test makes this step fail. */
 interface Fault {
   readonly title: string;
-  /** What the message for the operator must say. */
+  /** What the message to the operator must say. */
   readonly says?: RegExp;
   readonly change: (options: BenchOptions, bench: FaultBench) => BenchOptions;
 }
@@ -154,7 +154,7 @@ function withoutOverlays(options: BenchOptions): BenchOptions {
   return { ...options, runtime: withParts(runtime, { stage }) };
 }
 
-/** The methods of a group, for an object that replaces the group. */
+/** A group's methods, for an object that replaces the group. */
 function bound(group: CellOptions['group']): Partial<CellOptions['group']> {
   return {
     joinFiles: group.joinFiles,
@@ -170,7 +170,7 @@ function bound(group: CellOptions['group']): Partial<CellOptions['group']> {
   };
 }
 
-/** A protection that is left out of a bundle, and the message that must name it as missing. */
+/** A protection that is left out of a bundle, and the message that must name this protection as missing. */
 interface Weakness {
   readonly title: string;
   readonly edits: readonly BundleEdit[];
@@ -191,7 +191,7 @@ const WEAKNESSES: readonly Weakness[] = [
     classes: ['namespace'] as const,
   })),
   { title: 'its system call filter', edits: [{ filter: 'none' }], missing: /a seccomp filter/ },
-  // The host's trees are not tried: they already have this flag on the host, and crun cannot remove it.
+  // The host's trees are not tried: they already have this flag on the host, and crun cannot remove the flag.
   ...['/tmp', '/dev/shm'].map((mount) => ({
     title: `nosuid on ${mount}`,
     edits: [{ mount, without: ['nosuid'] }],
@@ -228,10 +228,10 @@ const WEAKNESSES: readonly Weakness[] = [
   },
 ];
 
-/** What a preflight finds in place of a working runtime, and the message that it must give. */
+/** What a preflight finds instead of a working runtime, and the message that the preflight must give. */
 interface Stub {
   readonly title: string;
-  /** A shell script in place of the runtime. It does not run for `--version`. Null means that there is no runtime. */
+  /** A shell script that replaces the runtime. It does not run for `--version`. Null means that there is no runtime. */
   readonly script: string | null;
   readonly version?: string;
   readonly problem: RegExp;
@@ -323,7 +323,7 @@ export const bootstrapCases: readonly HostileCase[] = [
       needsRoot: true,
       async scenario({ hostileClass }) {
         const name = hostileClass === 'namespace' ? 'crun' : 'runsc';
-        // The separate process has a deadline. If the provider did not learn of the failure, this call would reject.
+        // The separate process has a deadline. If the provider did not notice the failure, this call would reject.
         const answer = (await doSeparately({ kind: 'open', hostileClass }, hostWith(name, stub))) as {
           ready: boolean;
           message: string;
@@ -345,7 +345,7 @@ function refusingSecondLimit({ group }: CellOptions, count: () => number): CellO
 }
 
 /**
- * A host on which one process and its children see another runtime, and do not see stored results of the preflight.
+ * A host on which one process and its children see another runtime and no stored results of the preflight.
  */
 function hostWith(name: 'crun' | 'runsc', { script, version }: Stub): SeparateHost {
   const said = version ?? `${name} version ${name === 'crun' ? '1.8.1' : '0.0~20221219.0'}`;

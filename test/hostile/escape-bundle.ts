@@ -1,4 +1,4 @@
-/** The parts of a cell: the bundle that a runtime gets, and the trees of runtime packs. */
+/** What a cell is made of: the bundle that a runtime gets, and the trees of runtime packs. */
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import { loadPacks } from '../../packages/server/src/sandbox/packs/load-packs.ts
 import { type PackPlaces, packPlaces } from '../../packages/server/src/sandbox/packs/pack-store.ts';
 import type { HostileCase, HostileClass } from './hostile-case.ts';
 
-/** The parts of a bundle that are checked. */
+/** Those parts of a bundle that are checked. */
 interface Bundle {
   readonly process: {
     readonly args: readonly string[];
@@ -37,7 +37,7 @@ interface Bundle {
 }
 
 const NAMESPACES = ['cgroup', 'ipc', 'mount', 'network', 'pid', 'user', 'uts'];
-/** The capabilities that process 1 needs to change the job's user and to limit the job. The job has none of them. */
+/** The capabilities that process 1 needs to change the job's user and to limit the job. The job itself has none. */
 const OF_PROCESS_ONE = ['CAP_KILL', 'CAP_SETGID', 'CAP_SETPCAP', 'CAP_SETUID', 'CAP_SYS_RESOURCE'];
 
 const optionsFor = (hostileClass: HostileClass): fc.Arbitrary<DescriptionOptions> =>
@@ -60,7 +60,7 @@ function lint(config: Bundle, given: DescriptionOptions): void {
     { terminal: job.terminal, noNewPrivileges: job.noNewPrivileges, root: root.readonly },
     { terminal: false, noNewPrivileges: true, root: true },
   );
-  // With loopback, crun starts in a network namespace that already has loopback, and nobody in the cell may change it.
+  // With loopback, crun starts in a network namespace that already has loopback. Nobody in the cell may change it.
   const isMadeBefore = given.sharesHostKernel && given.loopback;
   const namespaces = NAMESPACES.filter((type) => type !== 'network' || !isMadeBefore);
   assert.deepEqual(linux.namespaces.map(({ type }) => type).toSorted(), namespaces);
@@ -94,7 +94,7 @@ function lint(config: Bundle, given: DescriptionOptions): void {
   );
 }
 
-/** A plain pack, sealed as a build seals one. */
+/** A plain pack, sealed as by a build. */
 function sealedPack(directory: string): PackPlaces {
   const built = join(directory, 'built');
   const files = {
@@ -116,7 +116,7 @@ function sealedPack(directory: string): PackPlaces {
   return places;
 }
 
-/** A file that is put into a pack's tree after it was sealed. */
+/** Ways to spoil a pack's tree after it was sealed, keyed by what is then wrong. */
 const SPOILT: Readonly<Record<string, (tree: string) => void>> = {
   ...Object.fromEntries(
     ['dev', 'proc', 'proc/sys', 'sys', 'run', 'work', 'svc', 'tmp', 'bin'].map((name) => [

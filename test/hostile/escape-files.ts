@@ -7,7 +7,7 @@ import { runDirectory } from '../../packages/server/src/sandbox/kernel/host/run-
 import type { HostileCase } from './hostile-case.ts';
 import { answersOf, assertExited, backwards } from './seen.ts';
 
-/** Programs of the host that take part in a cell. */
+/** The host's programs that take part in a cell. */
 const BINARIES = [
   '/usr/bin/crun',
   '/usr/bin/runsc',
@@ -26,7 +26,7 @@ function digestsOfBinaries(): Readonly<Record<string, string>> {
 
 const before = digestsOfBinaries();
 
-/** The path of each mount and the options that it must have, under crun. gVisor shows fewer options: see below. */
+/** Under crun, each mount's path and the options that the mount must have. gVisor shows fewer options: see below. */
 const MOUNTS: Readonly<Record<string, readonly string[]>> = {
   '/': ['ro', 'nosuid', 'nodev'],
   '/usr': ['ro', 'nosuid', 'nodev'],
@@ -167,7 +167,7 @@ export const fileCases: readonly HostileCase[] = [
       const answers = answersOf<{ seen: string[]; files: number }>(seen);
       assert.deepEqual(answers.seen, []);
       assert.ok(answers.files > 50, 'almost nothing was searched');
-      // Shows that the search works: the same program finds a text that is there.
+      // Shows that the search works: the same program finds a text that does exist.
       const own = await target.attack({
         program: 'canary-hunt.py',
         values: { CANARY_REVERSED: 'gnitnalp' },

@@ -10,7 +10,7 @@ import { WORK_BYTES } from './target.ts';
 
 type Answers = Readonly<Record<string, string>>;
 
-/** The accepted answers of `reach.py`, by class. */
+/** The accepted answers from `reach.py` in this class. */
 export function goldenReach(hostileClass: HostileClass): Answers {
   return JSON.parse(readFileSync(join(import.meta.dirname, `golden/reach-${hostileClass}.json`), 'utf8')) as Answers;
 }
@@ -23,27 +23,27 @@ function answersTo(answers: Answers, prefix: RegExp): Answers {
   return Object.fromEntries(Object.entries(answers).filter(([name]) => prefix.test(name)));
 }
 
-/** The answers that differ if a cell maps only one user. None of them lets the program do more. */
+/** Answers that differ if a cell maps only one user. None of them lets the program do more. */
 const OF_ONE_USER: Answers = {
-  // The program has no capability, and gains none.
+  // The program has no capability and gains none.
   'call capset': 'EFAULT',
   'become: setuid 0': 'EINVAL',
   'become: setgid 0': 'EINVAL',
   'become: setresuid 0': 'EINVAL',
   'become: chown to 0': 'EINVAL',
-  // The first shows only numbers of descriptors, which cannot be followed. The second is an empty read-only directory.
+  // The first shows only numbers of descriptors; they cannot be followed. The second is an empty read-only directory.
   'read /proc/1/fd': 'ok',
   'read /svc/report': 'ok',
 };
 
-/** Files of /proc that programs need, for example for `free`, Node's `os.cpus()` and the sizes of pools. */
+/** Files in /proc that programs need, for example for `free`, Node's `os.cpus()` and pool sizes. */
 const TELLING: ReadonlySet<string> = new Set(
   'cpuinfo loadavg meminfo mounts stat uptime version'.split(' ').map((name) => `/proc/${name}`),
 );
 
 const THIRTY_TWO_BIT = 'thirty-two-bit.py';
 
-/** The signal with which some virtual machines end a program that uses int 0x80; null if the host's kernel answers. */
+/** The signal with which some virtual machines end a program that uses int 0x80. Null if the host's kernel answers. */
 const hostEnding = (() => {
   let ending: NodeJS.Signals | null | undefined;
   return () => {
@@ -54,7 +54,7 @@ const hostEnding = (() => {
   };
 })();
 
-/** Several cases read the answers of one run. */
+/** A single run, whose answers several cases read. */
 const REACH: Attack = {
   program: 'reach.py',
   files: [{ path: 'input/given', content: Buffer.from('given') }],
@@ -144,7 +144,7 @@ export const kernelCases: readonly HostileCase[] = [
     id: 'ESC-08',
     title: 'the 32-bit entries lead nowhere',
     holds: 'system call filter for one architecture',
-    // The entries are those of x86-64.
+    // Only x86-64 has these entries.
     architecture: 'x64',
     accepted: {
       gvisor: 'gVisor’s own kernel answers both as unknown system calls, and ends no program',

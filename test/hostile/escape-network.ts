@@ -1,4 +1,4 @@
-/** Ways out of a cell through the network, none of which may work. */
+/** Ways out of a cell through the network. None of them may work. */
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -7,7 +7,7 @@ import { networkInterfaces } from 'node:os';
 import type { HostileCase } from './hostile-case.ts';
 import { answersOf, assertExited, assertRefused } from './seen.ts';
 
-/** Listens on every address of this host and counts what reaches it. */
+/** Listens on every address of this host and counts the connections and datagrams that reach it. */
 async function listen(): Promise<AsyncDisposable & { readonly port: number; readonly reached: () => number }> {
   let reached = 0;
   const stream = createServer((socket) => {
@@ -30,7 +30,7 @@ async function listen(): Promise<AsyncDisposable & { readonly port: number; read
   };
 }
 
-/** Every address of this host, and the one where a cloud keeps its secrets. */
+/** Every address of this host, and the address at which a cloud keeps its secrets. */
 function addresses(): string[] {
   const own = Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address));
   return [...new Set(['127.0.0.1', '::1', '169.254.169.254', ...own])];
@@ -69,7 +69,7 @@ export const networkCases: readonly HostileCase[] = [
   },
 ];
 
-/** Checks that the counter counts one connection from this process. */
+/** Checks that the counter works: it must count one connection from this process. */
 async function reachItOurselves(port: number): Promise<void> {
   const { connect } = await import('node:net');
   await once(connect({ port, host: '127.0.0.1' }), 'close');

@@ -160,7 +160,7 @@ export const processCases: readonly HostileCase[] = [
       );
       assert.ok(held.length > 0);
       assert.deepEqual(
-        // In a forked cell, process 1 has closed the program's input and uses the /dev/null of the cell instead.
+        // In a forked cell, process 1 has closed the program's input and uses the cell's /dev/null instead.
         held.filter((target) => !target.startsWith('pipe:') && target !== '/dev/null'),
         [],
       );
@@ -168,12 +168,12 @@ export const processCases: readonly HostileCase[] = [
   },
 ];
 
-/** The standard descriptors of the runtime of a running cell, by name. */
+/** The standard descriptors of a running cell's runtime, keyed by name. */
 async function openInRuntime(target: Target): Promise<string[]> {
   const running = await target.start({ program: 'closed-output.py' });
   await running.said('closing');
   const members = groupMembers(target.dataDirectory, running.group);
-  // A forked cell has no runtime, so its process 1 is looked at. Its host user differs from the program's.
+  // A forked cell has no runtime, so this looks at process 1 of the cell. Its host user differs from the program's.
   const runtime = members.find((pid) => / run -/.test(commandOf(pid))) ?? Math.min(...members);
   const open = [0, 1, 2].map((number) => readlinkSync(`/proc/${runtime}/fd/${number}`));
   running.run.stop('cancelled');
@@ -196,7 +196,7 @@ async function assertProcessOneUntouched(
     session: string;
   }>(seen);
   assertExited(seen, 42);
-  // If programs run as the service's user, the calls succeed, but a namespace's first process gets only signals that it handles.
+  // If programs run as the service's user, the calls succeed, but a namespace's process 1 gets only signals that it handles.
   const answer = hasOneUser ? 'ok' : 'EPERM';
   assert.deepEqual(Object.keys(signals), [answer]);
   assert.equal(signals[answer]?.length, 64);
@@ -209,12 +209,12 @@ async function assertProcessOneUntouched(
   const readable = telling.filter((name) => files.read.includes(name));
   if (hostileClass === 'namespace') {
     assertRefused({ priority, affinity });
-    // If programs run as the service's user, `stack` and `syscall` can be opened but not read, as ESC-01 shows.
+    // If programs run as the service's user, they can open `stack` and `syscall` but not read them, as ESC-01 shows.
     assert.deepEqual({ readable, descriptors }, { readable: hasOneUser ? ['stack', 'syscall'] : [], descriptors: {} });
     return;
   }
   assert.deepEqual(readable, ['auxv', 'environ', 'maps', 'smaps']);
-  // Process 1 has the null device as its input, and the two pipes of the program as its outputs.
+  // Process 1 has the null device as its input, and the program's two pipes as its outputs.
   assert.deepEqual(
     Object.keys(descriptors).map((name) => Number(name.split(' ')[1])),
     [0, 0, 1, 1, 2, 2],
@@ -222,7 +222,7 @@ async function assertProcessOneUntouched(
   assert.deepEqual([...new Set(Object.values(descriptors))], ['/dev/null', 'host']);
 }
 
-/** This many cells at the same time would show ids that repeat. */
+/** If ids could repeat, this many cells at the same time would show it. */
 const CELLS = { namespace: 64, gvisor: 8 } as const;
 
 async function assertUsersOfTheirOwn(target: Target): Promise<void> {
@@ -253,7 +253,7 @@ async function assertUsersOfTheirOwn(target: Target): Promise<void> {
 }
 
 /**
- * Host users of a cell's processes, without the waiting parent of the cell, which is root. While a process executes
+ * Host users of a cell's processes, without the cell's waiting parent, whose user is root. While a process executes
  * another program, it has no command line and is left out. So this reads again until there are enough users.
  */
 async function usersOf(members: () => readonly number[], enough: number): Promise<string[]> {

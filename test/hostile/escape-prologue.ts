@@ -1,6 +1,6 @@
 /**
- * Ways to run before the code that starts a program, or instead of this code: through files that an interpreter reads,
- * or through names that it uses.
+ * Ways to run before the code that starts a program, or instead of that code: through files that an interpreter reads, or
+ * through names that an interpreter uses.
  */
 import assert from 'node:assert/strict';
 import type { Attack, HostileCase } from './hostile-case.ts';
@@ -14,7 +14,7 @@ function planted(path: string, code: string): NonNullable<Attack['files']>[numbe
 const PYTHON = "print('HIJACKED', flush=True)\n";
 const NODE = "console.log('HIJACKED');\n";
 
-/** Programs with a trick each. They print only `clean` if the trick has no effect. */
+/** Programs that each try a trick. A program prints only `clean` if its trick has no effect. */
 const TRICKS: readonly (Attack & { readonly trick: string })[] = [
   {
     trick: 'a hoisted function with the name of a function that a prologue calls',

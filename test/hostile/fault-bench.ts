@@ -1,6 +1,6 @@
 /**
- * Makes the bootstrap of real cells of a real runtime fail by one change. The production code has no hook for this: it makes a
- * cell from options, and the bench changes the options.
+ * Makes the bootstrap of real cells in a real runtime fail through one change. The production code has no hook for this: it
+ * makes a cell from options, and the bench changes the options.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -30,20 +30,20 @@ import type { Target } from './target.ts';
 
 const EDIT_BUNDLE = join(import.meta.dirname, 'edit-bundle.py');
 
-/** A change of the bundle, as `edit-bundle.py` takes it. */
+/** A change to the bundle, as `edit-bundle.py` takes it. */
 export type BundleEdit =
   | { readonly set: readonly (string | number)[]; readonly to: unknown }
   | { readonly drop: readonly (string | number)[] }
   | { readonly filter: 'none' | 'broken' }
   | { readonly mount: string; readonly without: readonly string[] };
 
-/** The options of a cell that the bench makes. */
+/** The options for a cell that the bench makes. */
 export interface BenchOptions extends CellOptions {
   readonly runtime: StartedRuntime;
 }
 
 export class FaultBench implements AsyncDisposable {
-  /** The data directory of this bench, which gives its groups and its directory on the host their names. */
+  /** This bench's data directory. It gives the bench's groups and the bench's directory on the host their names. */
   readonly #dataDirectory: string;
   readonly #directory: string;
   readonly #groups: GroupRoot;
@@ -64,7 +64,7 @@ export class FaultBench implements AsyncDisposable {
     this.#pack = parts.pack;
   }
 
-  /** Opens a bench with the runtime that the target uses, and for gVisor with the platform that the target chose. */
+  /** Opens a bench with the target's runtime and, for gVisor, with the platform that the target chose. */
   static async open(target: Target): Promise<FaultBench> {
     const data = mkdtempSync(join(tmpdir(), 'svc-faults-'));
     const groups = openGroupRoot(readCgroupLayout(), instanceName(data));
@@ -104,7 +104,7 @@ export class FaultBench implements AsyncDisposable {
     return ConfinedCell.prepare(options, () => {});
   }
 
-  /** The error with which the preparation fails. Rejects if it does not fail. */
+  /** The error with which the preparation fails. Rejects if the preparation does not fail. */
   async failure(change: (options: BenchOptions) => CellOptions): Promise<BootstrapError> {
     try {
       await using _ = await this.prepare(change);
@@ -115,7 +115,7 @@ export class FaultBench implements AsyncDisposable {
     throw new Error('the cell was made all the same');
   }
 
-  /** The leftovers of cells on the host: groups and directories. */
+  /** What cells have left on the host: groups and directories. */
   left(): string[] {
     const cells = join(this.#directory, 'cells');
     return [...groupNames(this.#dataDirectory), ...(existsSync(cells) ? readdirSync(cells) : [])];
@@ -129,7 +129,7 @@ export class FaultBench implements AsyncDisposable {
   }
 }
 
-/** A runtime that starts from a bundle with these edits, which are made after the bundle was written. */
+/** A runtime that makes these edits to the bundle once it is written, and then starts from the bundle. */
 export function withEdits(runtime: StartedRuntime, edits: readonly BundleEdit[]): StartedRuntime {
   return withParts(runtime, {
     command: (options) => [

@@ -1,4 +1,4 @@
-/** Counts the resources of the host that a process holds, as the kernel shows them, before and after some work. */
+/** Counts, before and after some work, the host's resources that the kernel says a process holds. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { instanceName } from '../../packages/server/src/sandbox/kernel/host/run-directory.ts';
@@ -13,12 +13,12 @@ export interface Holdings {
   readonly residentBytes: number;
 }
 
-/** Counts now, after a full garbage collection if the process was started for that. */
+/** Counts now. If the process was started with garbage collection exposed, it runs a full collection first. */
 export function countHoldings(dataDirectory: string): Holdings {
   globalThis.gc?.();
   const cells = join('/run/svc', instanceName(dataDirectory), 'cells');
   return {
-    // One descriptor is that of the directory which is being listed.
+    // One descriptor belongs to the directory that is being listed.
     descriptors: readdirSync('/proc/self/fd').length - 1,
     children: childrenOf('self').length,
     groups: groupNames(dataDirectory).length,
@@ -28,7 +28,7 @@ export function countHoldings(dataDirectory: string): Holdings {
   };
 }
 
-/** Children of every thread of a process. */
+/** The children of all threads in a process. */
 function childrenOf(pid: string): string[] {
   return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
     readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean),

@@ -1,7 +1,7 @@
 /**
  * The control groups of a service's cells as the kernel shows them on this host: their names, their processes and their
  * counters. All is read from the kernel's files, on either cgroup version. If this process cannot make groups, a cell is the
- * tree of processes below its process 1, and the id of this process is its name.
+ * process tree below the cell's process 1, and the id of process 1 is the cell's name.
  */
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,16 +15,16 @@ const ROOT = '/sys/fs/cgroup';
 export const HAS_GROUPS = readCgroupLayout().usable !== null;
 const V1_CONTROLLERS = ['pids', 'memory', 'cpuacct', 'cpu'];
 
-/** Directories that may hold the groups of one service, one for each hierarchy of this host. */
+/** Directories that may hold one service's groups, one for each hierarchy on this host. */
 function directoriesOf(dataDirectory: string): string[] {
   const isServed = existsSync(join(dataDirectory, 'instance-id'));
   const instance = isServed ? instanceOf(dataDirectory) : instanceName(dataDirectory);
-  // The group is right below the mount, or inside the unit of a service that may use only the group of its unit.
+  // The group is right below the mount, or inside the unit of a service that may use only its unit's group.
   if (existsSync(join(ROOT, 'cgroup.controllers'))) return globSync(join(ROOT, `{,*/,*/*/}${instance}`));
   return V1_CONTROLLERS.map((name) => join(ROOT, name, instance)).filter((path) => existsSync(path));
 }
 
-/** Names of the groups that exist for the cells of a service. */
+/** The names of the groups that exist for a service's cells. */
 export function groupNames(dataDirectory: string): string[] {
   if (!HAS_GROUPS) return treesBelow(process.pid).map(String);
   const names = directoriesOf(dataDirectory).flatMap((directory) =>
@@ -33,7 +33,7 @@ export function groupNames(dataDirectory: string): string[] {
   return [...new Set(names.map(({ name }) => name))];
 }
 
-/** Host ids of the processes in a cell's group; none if the group is gone. */
+/** The host ids of the processes in a cell's group; none if the group is gone. */
 export function groupMembers(dataDirectory: string, group: string): number[] {
   if (!HAS_GROUPS) return treeOf(Number(group));
   const [directory] = directoriesOf(dataDirectory);
@@ -42,7 +42,7 @@ export function groupMembers(dataDirectory: string, group: string): number[] {
   return text.split('\n').filter(Boolean).map(Number);
 }
 
-/** CPU time of every process that was ever in a cell's group, in milliseconds. */
+/** The CPU time of all processes that were ever in a cell's group, in milliseconds. */
 export function groupCpuMilliseconds(dataDirectory: string, group: string): number {
   if (!HAS_GROUPS) return new ProcessTree(Number(group)).read('cpuMicroseconds') / 1000;
   const usage = directoriesOf(dataDirectory).map((directory) => readOrEmpty(join(directory, group, 'cpuacct.usage')));
@@ -51,12 +51,12 @@ export function groupCpuMilliseconds(dataDirectory: string, group: string): numb
   return microseconds === undefined ? Number(usage.find(Boolean)) / 1e6 : Number(microseconds) / 1000;
 }
 
-/** The descendants of a process that are process 1 of a nested process namespace. */
+/** Those descendants of a process that are process 1 in a nested process namespace. */
 function treesBelow(pid: number): number[] {
   return treeOf(pid).filter((one) => /^\d+ 1$/.test(statusOf(one, 'NSpid')));
 }
 
-/** A process and its descendants; none if it is gone. */
+/** A process and its descendants; none if the process is gone. */
 function treeOf(pid: number): number[] {
   if (statusOf(pid, 'Pid') === '') return [];
   const found = [pid];
@@ -80,7 +80,7 @@ export function statusOf(pid: number, name: string): string {
   );
 }
 
-/** The command line of a process, its words joined by spaces. */
+/** A process's command line, with its words joined by spaces. */
 export function commandOf(pid: number): string {
   return readOrEmpty(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim();
 }

@@ -1,10 +1,10 @@
 /**
- * The launchers of the attacked cells, two for each class. The suite runs once with each launcher. Processes that a case starts
- * read the same choice from their environment.
+ * The launchers for the attacked cells, two in each class. The suite runs once with each launcher. Processes that a case
+ * starts read the same choice from their environment.
  */
 import type { HostileClass } from './hostile-case.ts';
 
-/** The launchers of each class. The service prefers the first one. */
+/** The launchers in each class. The service prefers the first. */
 export const LAUNCHERS = { namespace: ['fork', 'crun'], gvisor: ['direct', 'runsc'] } as const;
 
 export type NamespaceLauncher = (typeof LAUNCHERS)['namespace'][number];
@@ -30,7 +30,7 @@ export function useLauncher(hostileClass: HostileClass, launcher: NamespaceLaunc
   };
 }
 
-/** The variables for a process that a case starts. */
+/** The environment variables for a process that a case starts. */
 export function launcherEnvironment(): Readonly<Record<string, string>> {
   return { [VARIABLES.namespace]: namespaceLauncher(), [VARIABLES.gvisor]: gvisorStarter() };
 }

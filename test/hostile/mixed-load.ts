@@ -1,4 +1,4 @@
-/** Many jobs of every kind, well-behaved and not, several at a time. */
+/** Many jobs of every kind, good and bad, several at a time. */
 import type { Attack } from './hostile-case.ts';
 import type { Target } from './target.ts';
 
@@ -22,7 +22,7 @@ const MIXTURE: readonly Attack[] = [
 ];
 const AT_ONCE = 4;
 
-/** Runs this many jobs of the mixture and counts their endings by kind. */
+/** Runs this many jobs from the mixture and counts their endings by kind. */
 export async function runMixedLoad(target: Target, jobs: number): Promise<Readonly<Record<string, number>>> {
   const endings: Record<string, number> = {};
   let next = 0;

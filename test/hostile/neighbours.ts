@@ -71,7 +71,7 @@ export const neighbourCases: readonly HostileCase[] = [
       const [single = 0, crowd = 0] = used().map((now, at) => now - (before[at] ?? 0));
       for (const { run } of [many, one]) run.stop('cancelled');
       await Promise.all([many.seen, one.seen]);
-      // One thread uses at most one processor. Without weights, it gets a thirtieth or a sixtieth as much as the crowd.
+      // One thread uses at most one processor. Without weights, it would get a thirtieth or a sixtieth as much as the crowd.
       assert.ok(single > crowd / 8, `the single one had ${single} ms, the crowd ${crowd} ms`);
     },
   },
@@ -122,7 +122,7 @@ export const neighbourCases: readonly HostileCase[] = [
       await watcher.said('watching');
       for (const program of ['be-noticed.py', 'buffers.cjs', 'echo.sh']) await target.attack({ program });
       for (const path of ['/usr/bin/perl', '/usr/bin/bash', process.execPath, '/dev/zero']) openAndClose(path);
-      // Waits for two more events of the watcher's own file. They come after all events that the neighbours caused.
+      // Waits for two more events from the watcher's own file. They come after all events that the neighbours caused.
       const before = Number(watcher.output().match(/own (\d+)\n$/)?.[1] ?? 0);
       await watcher.said(`own ${before + 2}\n`);
       watcher.run.stop('cancelled');

@@ -1,4 +1,4 @@
-/** After its work, a service holds as many resources of its host as before. */
+/** After its work, a service holds as many of its host's resources as before. */
 import assert from 'node:assert/strict';
 import { leftoversOf } from '../rig/leftovers.ts';
 import type { Holdings } from './holdings.ts';
@@ -9,10 +9,10 @@ import { CASE_MILLISECONDS_MAX, sizeFor } from './size.ts';
 import { Target } from './target.ts';
 
 const MIB = 1024 * 1024;
-/** How many jobs of the mixture are run. */
+/** How many jobs from the mixture are run. */
 const JOBS = { namespace: 45, gvisor: 15, full: 1000 } as const;
 
-/** One launcher for each language: Python, Node and bash, which the mixture has, and TypeScript, which a canary ran. */
+/** One launcher for each language: Python, Node and bash from the mixture, and TypeScript from a canary. */
 const LAUNCHERS = 4;
 
 export const leakCases: readonly HostileCase[] = [
@@ -51,7 +51,7 @@ export const leakCases: readonly HostileCase[] = [
       const { residentBytes: grownTo, ...stillHeld } = after;
       assert.deepEqual(stillHeld, held);
       assert.deepEqual([held.groups, held.cells], [0, 0]);
-      // The launcher of each language continues to run. A runtime, in contrast, exists only for one cell.
+      // Each language's launcher continues to run. A runtime, in contrast, exists for one cell only.
       const launchers = hostileClass === 'namespace' && namespaceLauncher() === 'fork' ? LAUNCHERS : 0;
       assert.equal(held.children, launchers);
       assert.ok(grownTo - grownFrom < 20 * MIB, `grew by ${Math.round((grownTo - grownFrom) / MIB)} MiB`);

@@ -1,4 +1,4 @@
-/** Attacks that exhaust the memory, the disk or the files of a host. */
+/** Attacks that exhaust a host's memory, disk or files. */
 import assert from 'node:assert/strict';
 import { readFileSync, statfsSync } from 'node:fs';
 import { groupMembers, statusOf } from './host-groups.ts';
@@ -7,10 +7,10 @@ import { answersOf, assertExited, violationTypes } from './seen.ts';
 import { WORK_BYTES } from './target.ts';
 
 const MIB = 1024 * 1024;
-/** Memory limits, in MiB, for programs that fill their heap. Both differ from the memory of a waiting interpreter. */
+/** Memory limits, in MiB, for programs that fill their heap. Both differ from a waiting interpreter's memory. */
 const HEAPS = [192, 384] as const;
 
-/** How far usage may exceed the limit: the kernel gives a process that it kills the few pages that it needs to end. */
+/** How far usage may exceed the limit. The kernel gives a process that it kills the few pages that it needs to end. */
 const DYING_BYTES_MAX = MIB;
 
 function assertRanOutOfMemory(seen: Seen): void {
@@ -27,7 +27,7 @@ export const memoryCases: readonly HostileCase[] = [
     async scenario(target) {
       const running = await target.start({ program: 'oom-score.py', values: { SECONDS: 60 } });
       await running.said('}');
-      // A process that is ending no longer has memory and an OOM score.
+      // A process that is ending has no memory and no OOM score any more.
       const members = groupMembers(target.dataDirectory, running.group).filter((pid) => statusOf(pid, 'VmRSS') !== '');
       const scores = members.map((pid) => Number(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8')));
       running.run.stop('cancelled');
@@ -83,7 +83,7 @@ export const memoryCases: readonly HostileCase[] = [
       );
       assert.ok((taken['/work/output']?.[0] ?? Number.POSITIVE_INFINITY) <= WORK_BYTES);
       assert.deepEqual([taken['/tmp']?.[0], taken['/dev/shm']?.[0]], [64 * MIB, 16 * MIB]);
-      // Without a control group, nothing measures all memory. The next case shows that all of it counts for the limit.
+      // Without a control group, nothing measures all memory. The next case shows that all memory counts towards the limit.
       if (!hasOneUser) assert.ok(Number(seen.usage.memory_peak_bytes) > 100 * MIB, 'it does not count as memory');
     },
   },
@@ -170,7 +170,7 @@ export const memoryCases: readonly HostileCase[] = [
       const taken = (freeBefore - statfsSync('/run').bavail) * statfsSync('/run').bsize;
       running.run.stop('cancelled');
       await running.seen;
-      // Other programs write to this disk meanwhile; the job wrote 64 MiB.
+      // Meanwhile, other programs write to this disk. The job wrote 64 MiB.
       assert.ok(taken < 48 * MIB, `${taken} bytes`);
     },
   },

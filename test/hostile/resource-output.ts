@@ -1,4 +1,4 @@
-/** Attacks that exhaust a service with the output of a program. */
+/** Attacks that exhaust a service with a program's output. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { recordBytesMax, streamBytesMax, streamRecordsMax } from '@vouchbox/protocol';
@@ -81,7 +81,7 @@ export const outputCases: readonly HostileCase[] = [
   },
 ];
 
-/** How often the end of a program races its output. */
+/** How many times the end of a program races its output. */
 const BURSTS = { namespace: 60, gvisor: 20, full: 1000 } as const;
 
 function hashOfLetters(count: number): string {

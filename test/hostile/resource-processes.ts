@@ -1,4 +1,4 @@
-/** Attacks that exhaust the processes or the processor time of a host. */
+/** Attacks that exhaust a host's processes or processor time. */
 import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { BootstrapError } from '../../packages/server/src/sandbox/sandbox.ts';
@@ -8,7 +8,7 @@ import { answersOf, assertExited, violationTypes } from './seen.ts';
 import { PATIENCE, sizeFor } from './size.ts';
 import type { Running, Target } from './target.ts';
 
-/** How long a program may live beyond its time limit, on a machine that is busy with other cells. */
+/** How long a program may outlive its time limit on a machine that is busy with other cells. */
 const GRACE_MILLISECONDS = 3000 * PATIENCE;
 /** The largest CPU time that may be measured for a program with a limit of one second. */
 const CPU_MILLISECONDS_MAX = 1000 + 800 * PATIENCE;
@@ -24,7 +24,7 @@ export const processLimitCases: readonly HostileCase[] = [
       assertExited(seen);
       assert.equal(seen.stdout, '63 EAGAIN\n');
       assert.equal(seen.held.effective_limits.max_pids, 64);
-      // gVisor's own kernel refuses the fork and counts no refusals, so there is no violation.
+      // gVisor's own kernel refuses the fork but counts no refusals, so there is no violation.
       assert.deepEqual(violationTypes(seen), hostileClass === 'namespace' && !hasOneUser ? ['pids'] : []);
     },
   },
@@ -111,7 +111,7 @@ export const processLimitCases: readonly HostileCase[] = [
           if (ending.kind !== 'cpu_limit' || types !== 'cpu_time') wrong.push(JSON.stringify({ ending, types, usage }));
         }
       };
-      // Enough cells at once that each gets a small part of a processor, and few enough that each is ready in time.
+      // So many cells at once that each gets a small part of a processor, but few enough that each is ready in time.
       await Promise.all(Array.from({ length: Math.min(left, 3 * availableParallelism()) }, runSome));
       assert.deepEqual(wrong, []);
     },
@@ -205,7 +205,7 @@ export const processLimitCases: readonly HostileCase[] = [
   },
 ];
 
-/** Null if the cell was not ready in time, as happens on a busy machine. Nothing ran then, and a new cell is tried. */
+/** Null if the cell was not ready in time, as happens on a busy machine. Then nothing ran, and a new cell is tried. */
 async function unlessUnready(target: Target): Promise<Seen | null> {
   try {
     return await target.attack(SPINNING);
@@ -215,7 +215,7 @@ async function unlessUnready(target: Target): Promise<Seen | null> {
   }
 }
 
-/** How many programs spin in all. */
+/** How many programs spin in total. */
 const CROWDED = { namespace: 16, gvisor: 16, full: 200 } as const;
 const SPINNING = { program: 'spin.py', values: { PROCESSES: 1 }, limits: { cpu_seconds: 0.5 } } as const;
 
@@ -225,7 +225,7 @@ function assertEndedAtWall(seen: Seen): void {
   assert.ok(seen.usage.wall_ms !== null && seen.usage.wall_ms < limit + GRACE_MILLISECONDS, `${seen.usage.wall_ms} ms`);
 }
 
-/** Host ids in a cell's group, in the order in which they joined: its runtime is first. */
+/** The host ids in a cell's group, in the order of joining: the runtime is first. */
 async function membersOf(target: Target, { group, posture }: Running): Promise<number[]> {
   assert.equal(posture.bootstrap_ready, true);
   return await Promise.resolve(groupMembers(target.dataDirectory, group).toSorted((a, b) => a - b));

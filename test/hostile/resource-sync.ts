@@ -1,4 +1,4 @@
-/** The writes that a job makes the host carry out. */
+/** Writes that a job makes the host carry out. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import type { HostileCase } from './hostile-case.ts';
 import { assertExited } from './seen.ts';
 import type { Target } from './target.ts';
 
-/** Prints how many pages of a file are still to be written: cachestat(2), Linux 6.5. */
+/** Prints how many pages of a file have not been written out yet: cachestat(2), Linux 6.5. */
 const DIRTY_PAGES = `
 import ctypes, os, struct, sys
 room = ctypes.create_string_buffer(40)
@@ -33,7 +33,7 @@ export const syncCases: readonly HostileCase[] = [
   },
 ];
 
-/** Tries several times, because the host itself may write the file out at any moment. Fails if every try failed. */
+/** Tries several times, because the host may write the file out by itself at any moment. Fails if every try fails. */
 async function assertHostKeepsWriting(target: Target): Promise<void> {
   const directory = mkdtempSync(join(process.cwd(), 'node_modules/.svc-sync-'));
   try {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Seen } from './hostile-case.ts';
 
-/** The JSON document in the program's first line of output. Throws with the line if it is not JSON. */
+/** The JSON document in the program's first line of output. If the line is not JSON, throws an error that has the line. */
 export function answersOf<Answers>(seen: Seen): Answers {
   try {
     return JSON.parse(seen.stdout.split('\n', 1)[0] ?? '') as Answers;
@@ -14,17 +14,17 @@ export function answersOf<Answers>(seen: Seen): Answers {
   }
 }
 
-/** The program ended by itself and said so. */
+/** Asserts that the program ended by itself, with this exit code. */
 export function assertExited(seen: Seen, exit_code = 0): void {
   assert.deepEqual(seen.ending, { kind: 'exited', exit_code }, seen.stderr.slice(0, 500));
 }
 
-/** Types of the violations, in the order in which they were noticed. */
+/** The violations' types, in the order in which they were noticed. */
 export function violationTypes(seen: Seen): string[] {
   return seen.violations.map(({ type }) => type);
 }
 
-/** The answers by which a kernel refuses an attempt. */
+/** The answers with which a kernel refuses an attempt. */
 const REFUSALS: ReadonlySet<string> = new Set([
   ...['EPERM', 'EACCES', 'ENOENT', 'ENOSYS', 'EROFS', 'EXDEV', 'EBUSY', 'ENXIO', 'ENOTTY', 'ENOTSUP', 'EAFNOSUPPORT'],
   ...[
@@ -48,7 +48,7 @@ export function isRefusal(answer: string): boolean {
   return REFUSALS.has(answer);
 }
 
-/** Every answer is a refusal; the message names those that are not. */
+/** Asserts that every answer is a refusal. The message names the answers that are not. */
 export function assertRefused(answers: Readonly<Record<string, string>>): void {
   assert.deepEqual(
     Object.entries(answers).filter(([, answer]) => !isRefusal(answer)),
@@ -56,7 +56,7 @@ export function assertRefused(answers: Readonly<Record<string, string>>): void {
   );
 }
 
-/** A secret, spelled backwards for a program that looks for it, so that the program does not find its own source. */
+/** A secret, spelled backwards for a program that looks for it. Otherwise the program would find its own source. */
 export function backwards(secret: string): string {
   return Array.from(secret).toReversed().join('');
 }

@@ -30,7 +30,7 @@ async function attackOnce({ hostileClass, attack }: SeparateTask & { kind: 'atta
 }
 
 /**
- * Counts what this process holds of the host before and after a load. A first load makes what is made once and kept.
+ * Counts the host's resources that this process holds before and after a load. An earlier load makes what is made once and kept.
  */
 async function countAround({ hostileClass, jobs }: SeparateTask & { kind: 'load' }): Promise<unknown> {
   await using target = await Target.open(hostileClass);
@@ -40,7 +40,7 @@ async function countAround({ hostileClass, jobs }: SeparateTask & { kind: 'load'
   return { before, after: countHoldings(target.dataDirectory), outcomes };
 }
 
-/** Opens the provider as the service does, and reports what it found or why it refused. */
+/** Opens the provider as the service does, and reports what the provider found or why it refused. */
 async function open({ hostileClass }: SeparateTask & { kind: 'open' }): Promise<unknown> {
   // The cases replace crun, so crun must be the launcher.
   const namespaceLauncher = 'crun' as const;

@@ -1,6 +1,6 @@
 /**
- * A provider in a separate process, for attacks that need a special service: with leaked descriptors, started in a terminal, on
- * a host that lacks something, or with its resources counted before and after its work.
+ * A provider in a separate process, for attacks that need a special service: one with leaked descriptors, one started in a
+ * terminal, one on a host that lacks something, or one whose resources are counted before and after its work.
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -14,28 +14,28 @@ import type { Attack, HostileClass, Seen } from './hostile-case.ts';
 import { launcherEnvironment } from './launchers.ts';
 import { PROCESS_MILLISECONDS_MAX } from './size.ts';
 
-/** The task of the process. It answers with one JSON document. */
+/** A task for the process. The process answers with one JSON document. */
 export type SeparateTask =
   | { readonly kind: 'attack'; readonly hostileClass: HostileClass; readonly attack: Attack }
   | { readonly kind: 'load'; readonly hostileClass: HostileClass; readonly jobs: number }
   | { readonly kind: 'open'; readonly hostileClass: HostileClass };
 
-/** How the process that does a task is started. */
+/** How the process for a task is started. */
 export interface SeparateHost {
-  /** Paths that the service has open, under descriptors that every process it starts inherits. */
+  /** Open paths whose descriptors are inherited by every process that the service starts. */
   readonly leaked?: readonly string[];
-  /** The service has a controlling terminal. */
+  /** True if the service has a controlling terminal. */
   readonly inTerminal?: true;
-  /** Shell commands that change what this process sees of its host, in a mount namespace of its own. */
+  /** Shell commands that, in a separate mount namespace, change what this process sees of its host. */
   readonly changes?: string;
   readonly millisecondsMax?: number;
 }
 
 const PROCESS = fileURLToPath(import.meta.resolve('./separate-service-process.ts'));
-/** Node sets close-on-exec on inherited descriptors, up to the first gap after 15. This number lies beyond that gap. */
+/** Node sets close-on-exec on inherited descriptors up to the first gap after 15. This number is beyond that gap. */
 const LEAKED_FIRST = 40;
 const IN_TERMINAL = ['python3', '-c', 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))'];
-/** With these options, V8 reserves no memory for later, so memory grows during some work only by what is kept. */
+/** With these options, V8 reserves no memory ahead of time, so memory grows only by what the work keeps. */
 const OPTIONS = ['--expose-gc', '--max-semi-space-size=1'];
 
 /** Runs an attack in a special service. */
@@ -43,7 +43,7 @@ export async function attackSeparately(hostileClass: HostileClass, attack: Attac
   return (await doSeparately({ kind: 'attack', hostileClass, attack }, host)) as Seen;
 }
 
-/** Does a task in a separate process. Rejects with what the process printed if it gave no answer. */
+/** Does a task in a separate process. If the process gives no answer, rejects with what it printed. */
 export async function doSeparately(task: SeparateTask, host: SeparateHost): Promise<unknown> {
   const directory = mkdtempSync(join(tmpdir(), 'svc-separate-'));
   try {

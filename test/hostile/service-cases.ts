@@ -1,4 +1,4 @@
-/** Attacks on the whole service: on what it admits, on how many jobs run, and on what it does after a failure. */
+/** Attacks on the whole service: on what it admits, on how many jobs it runs, and on what it does after a failure. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -43,7 +43,7 @@ function members(names: readonly string[], value: string): string {
 }
 const member = (value: string) => (name: string) => members([name], value);
 
-/** Limits as a client might send them, each with the status of the answer. */
+/** Limits as a client might send them, each with the answer's status. */
 const LIMITS: readonly { readonly body: string; readonly status: 201 | 400 }[] = [
   ...['0', '-1', 'null', '"5"', '[]', '{}', 'true', '-1e400', '-0'].flatMap((value) =>
     LIMIT_NAMES.map((name) => ({ body: member(value)(name), status: 400 as const })),
@@ -62,7 +62,7 @@ const LIMITS: readonly { readonly body: string; readonly status: 201 | 400 }[] =
   { body: '{"language":"bash","code":"true","limits":{}}', status: 201 },
 ];
 
-/** Paths of outputs that must be refused. */
+/** Output paths that must be refused. */
 const PATHS: readonly string[] = [
   ...[
     '',
@@ -109,7 +109,7 @@ const PATHS: readonly string[] = [
   ],
   ...[`output/${'a/'.repeat(2048)}b`, 'ｏutput/a', 'output\u2044a', 'output\uff0fa', ' output/a', '\toutput/a'],
 ];
-/** Sets of paths, each of which is refused only because of the other paths. */
+/** Sets of paths. Each set is refused, although each of its paths would be accepted alone. */
 const PATH_SETS: readonly (readonly string[])[] = [
   ['output/a', 'output/a'],
   ['output/a', 'output/a/b'],
@@ -123,7 +123,7 @@ export const serviceCases: readonly HostileCase[] = [
     title: 'a job waits while no cell can be made, claims nothing, and runs once one can',
     holds: 'a program is handed over only to a cell that was observed; the receipt states only what happened',
     needsRoot: true,
-    // The case removes what crun needs to make a cell. A parked cell would still work, so none is parked.
+    // The case removes what crun needs to make a cell. A parked cell would still work, so no cell is parked.
     scenario: ({ hostileClass }) =>
       withService({ provider: hostileClass, 'namespace-launcher': 'crun', 'parked-mb-max': '0' }, waitForCells),
   },
@@ -188,12 +188,12 @@ const STORM = { namespace: 48, gvisor: 8, full: 200 } as const;
 
 function stormSettings(provider: HostileClass): RigSettings {
   const concurrency = String(sizeFor(provider, STORM));
-  // No cells are parked, because parked cells would be counted as leftovers.
+  // No cells are parked: they would be counted as leftovers.
   const many = { 'tenant-waits-max': '256', 'waits-max': '256', 'parked-mb-max': '0' };
   return { provider, concurrency, 'concurrent-mem-mb-max': '100000', ...many };
 }
 
-/** Moves the root of all cells away, as if the host had lost it, and back: a job waits for the root and then runs. */
+/** Moves the root of all cells away, as if the host had lost it, and back. A job waits for the root and then runs. */
 async function waitForCells(rig: Rig): Promise<void> {
   const directory = join('/run/svc', instanceOf(rig.dataDir));
   const root = join(directory, readdirSync(directory).find((name) => name.startsWith('rootfs-')) as string);
@@ -266,7 +266,7 @@ async function sumOfMemory(rig: Rig): Promise<void> {
   await up(rig, jobs[0]?.job_id as string);
   const scores = groupNames(rig.dataDir)
     .flatMap((group) => groupMembers(rig.dataDir, group))
-    // Processes of cells have other users than the service, which is root.
+    // The processes of cells run as other users than the service. The service is root.
     .filter((pid) => hasOneUser() || statusOf(pid, 'Uid') !== '0 0 0 0')
     .map((pid) => scoreOf(pid));
   assert.ok(Math.max(...scores) >= 500, `the highest score is ${Math.max(...scores)}`);
@@ -276,7 +276,7 @@ async function sumOfMemory(rig: Rig): Promise<void> {
   assert.ok(most <= 2, `${most} jobs of 256 MiB ran at once`);
 }
 
-/** How many of these jobs ran at the same moment, at most. */
+/** The largest number of these jobs that ran at the same moment. */
 function mostAtOnce(jobs: readonly JobDetail[]): number {
   const times = jobs.map(({ started_at, finished_at }) => ({
     started: Date.parse(String(started_at)),

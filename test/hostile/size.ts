@@ -1,6 +1,6 @@
 /**
  * How often a case is tried, or with how many programs at once. `npm test` tries enough to show a fault in a short
- * time. HOSTILE_SIZE=full tries each case as often as is needed to be sure.
+ * time. HOSTILE_SIZE=full tries each case as often as needed to be sure.
  */
 import type { HostileClass } from './hostile-case.ts';
 
@@ -14,13 +14,13 @@ export function sizeFor(hostileClass: HostileClass, size: Size): number {
 }
 
 /**
- * The factor for the time that a case may take, and for each time limit that the case does not test. It is 1 on an ordinary
- * machine, and HOSTILE_PATIENCE on an emulated machine.
+ * The factor for a case's time, and for each time limit that the case does not test. It is 1 on an ordinary machine, and
+ * HOSTILE_PATIENCE on an emulated machine.
  */
 export const PATIENCE = Number(process.env['HOSTILE_PATIENCE'] ?? 1);
 
-/** How long one case may take. This is enough on a machine with two cores and a load of eight. */
+/** How long one case may take. Even a machine with two cores and a load of eight needs less. */
 export const CASE_MILLISECONDS_MAX = PATIENCE * (isFull ? 3_600_000 : 240_000);
 
-/** How long a process that a case starts may take. The case may take longer, to report what the process wrote. */
+/** How long a process that a case starts may take. The case has more time, to report what the process wrote. */
 export const PROCESS_MILLISECONDS_MAX = 0.75 * CASE_MILLISECONDS_MAX;

@@ -1,6 +1,6 @@
 /**
- * The target of attacks: a real provider of one class, opened as the service opens it, on a host with planted secrets. It runs
- * attacks in cells and reads from the kernel which processes of the host belong to which cell.
+ * The target of attacks: a real provider for one class, opened as the service opens it, on a host with planted secrets. It
+ * runs attacks in cells, and reads from the kernel which of the host's processes belong to which cell.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -25,28 +25,28 @@ import { PATIENCE } from './size.ts';
 
 /** The most that a job can write below `/work` here, in bytes. */
 export const WORK_BYTES = 24 * 1024 * 1024;
-/** Limits for a case that does not test them. They are so large that they do not end the program on a busy machine. */
+/** Limits for cases that do not test these limits. Even on a busy machine, they are too large to end the program. */
 const PATIENT = { wall_seconds: 60 * PATIENCE, cpu_seconds: 30 * PATIENCE };
 const AHEAD_MILLISECONDS_MAX = 60_000 * PATIENCE;
 const LANGUAGE_BY_ENDING: Readonly<Record<string, Language>> = { py: 'python', cjs: 'node', sh: 'bash' };
 
-/** A program that was released and has not been collected. */
+/** A program that was released and has not been collected yet. */
 export interface Running {
-  /** Name of the cell's control group on the host. */
+  /** The name of the cell's control group on the host. */
   readonly group: string;
   readonly posture: Posture;
   readonly run: RunningCell;
   readonly seen: Promise<Seen>;
-  /** Resolves when the recorded output of the program contains this. */
+  /** Resolves once the program's recorded output contains this text. */
   readonly said: (text: string) => Promise<void>;
-  /** The standard output that was recorded so far. */
+  /** The standard output recorded so far. */
   readonly output: () => string;
 }
 
 export class Target implements AsyncDisposable {
   readonly hostileClass: HostileClass;
   readonly provider: Provider;
-  /** A secret, which is in a file of the data directory and in the environment of this process, and in no shared place. */
+  /** A secret that is in a file in the data directory and in the environment of this process, but in no shared place. */
   readonly canary: string;
   readonly dataDirectory: string;
   /** Whether programs run as the service's own user. */
@@ -93,7 +93,7 @@ export class Target implements AsyncDisposable {
     return Promise.all(attacks.map((attack) => this.attack(attack)));
   }
 
-  /** Starts an attack and returns while it runs. Its cell is disposed when it has been collected. */
+  /** Starts an attack and returns while it runs. The cell is disposed once the program has been collected. */
   async start(attack: Attack): Promise<Running> {
     const program = programOf(attack);
     const { cell, group } = await this.#prepareAlone(program.language);
@@ -111,15 +111,15 @@ export class Target implements AsyncDisposable {
     return await (await letGo(cell, program)).seen;
   }
 
-  /** Prepares a cell. Under crun it is for a waiting job, else it is a parked cell that is complete before its job. */
+  /** Prepares a cell. Under crun, the cell is for a waiting job. Otherwise it is a parked cell, complete before its job comes. */
   async #prepare(language: Language): Promise<PreparedCell> {
     const request = { language, runtime: null };
     if (this.hostileClass === 'namespace' && namespaceLauncher() === 'crun')
       return await this.provider.prepare(request);
     const wanted = new AbortController();
-    // A cell that is made ahead gets only a small share of the processors, and so may take long on a busy machine.
+    // A cell that is made ahead of time gets only a small share of the processors. On a busy machine, it may take long.
     const ahead = { aheadUntil: wanted.signal, readyMilliseconds: AHEAD_MILLISECONDS_MAX };
-    // If the cell is not ready after a while, it is no longer made ahead, as if its job had come.
+    // If the cell is not ready after a while, it is no longer made ahead of time, as if its job had come.
     const job = setTimeout(() => wanted.abort(), AHEAD_MILLISECONDS_MAX / 30);
     const cell = await this.provider.prepare({ ...request, ...ahead }).finally(() => clearTimeout(job));
     assert.ok(cell.isWhole(), 'a cell that was made ahead is not whole');
@@ -127,7 +127,7 @@ export class Target implements AsyncDisposable {
     return cell;
   }
 
-  /** Prepares one cell at a time, so that the group that appears meanwhile belongs to this cell. */
+  /** Prepares this cell while no other is prepared, so that a group that appears meanwhile belongs to this cell. */
   #prepareAlone(language: Language): Promise<{ cell: PreparedCell; group: string }> {
     return this.#preparing.alone(async () => {
       const before = new Set(groupNames(this.dataDirectory));
@@ -139,7 +139,7 @@ export class Target implements AsyncDisposable {
   }
 }
 
-/** Hands a program over and releases it. The cell is disposed when it has been collected, or when this rejects. */
+/** Hands a program over and releases it. The cell is disposed once the program is collected, or if this call rejects. */
 async function letGo(cell: PreparedCell, program: Program): Promise<Omit<Running, 'group'>> {
   try {
     const loaded = await cell.handOver(program);
@@ -153,7 +153,7 @@ async function letGo(cell: PreparedCell, program: Program): Promise<Omit<Running
   }
 }
 
-/** The program of an attack. */
+/** An attack's program. */
 export function programOf(attack: Attack): Program {
   const { program, values = {}, stdin = null, files = [], outputs = [], limits = {} } = attack;
   const language = LANGUAGE_BY_ENDING[program.split('.').at(-1) as string];

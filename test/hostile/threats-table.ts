@@ -1,4 +1,4 @@
-/** The table of docs/THREATS.md, made from the cases: what is tried, what protects, and where a class protects less. */
+/** The table in docs/THREATS.md, made from the cases: what is tried, what protects, and where a class protects less. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hostileCases } from './cases.ts';
@@ -16,7 +16,7 @@ const SECTIONS: Readonly<Record<string, string>> = {
   NEXT: 'Two jobs side by side',
 };
 
-/** The whole document: the text written by hand, and the table between its marks. */
+/** The whole document: the handwritten text, and the table between its marks. */
 export function threatsDocument(): string {
   const text = readFileSync(THREATS, 'utf8');
   const [begin, end] = [text.indexOf(BEGIN), text.indexOf(END)];

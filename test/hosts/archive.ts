@@ -1,7 +1,7 @@
-/** The source of a host's packages: the mirror of this machine, even if the host has another release of Debian. */
+/** Where a host's packages come from: this machine's mirror, even if the host has another release of Debian. */
 import { execFileSync } from 'node:child_process';
 
-/** Settings for mmdebstrap's apt, which does not read those of this machine. They allow an archive of a past date. */
+/** Settings for mmdebstrap's apt, which does not read this machine's settings. They allow an archive from a past date. */
 export const ARCHIVE_OPTIONS = ['Acquire::Check-Valid-Until "false"', 'Acquire::Retries "3"'];
 
 /** Lines of sources.list(5) for a release, its updates and its backports. */
@@ -10,7 +10,7 @@ export function archiveLines(suite: string): readonly string[] {
   return [suite, `${suite}-updates`, `${suite}-backports`].map((name) => `deb ${mirror} ${name} main`);
 }
 
-/** The first mirror of Debian's own releases among this machine's sources. apt-get(8), `indextargets`. */
+/** The first mirror among this machine's sources that has Debian's own releases. apt-get(8), `indextargets`. */
 export function ownMirror(): string {
   const format = ['--format', '$(ORIGIN)\t$(SITE)\t$(REPO_URI)\t$(SUITE)'];
   const lines = execFileSync('apt-get', ['indextargets', ...format, 'Created-By: Packages'], { encoding: 'utf8' });

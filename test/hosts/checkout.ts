@@ -1,6 +1,6 @@
 /**
- * The disk with the checkout: the files that git tracks or would track, in their current state, and the installed npm packages
- * for the host's architecture. What the set-up compiles is left out, so that each host compiles it.
+ * The disk with the checkout: the files that git tracks or would track, in their current state, and the installed npm
+ * packages for the host's architecture. What the set-up compiles is left out, so each host compiles it.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -11,18 +11,18 @@ import { makeImage } from './image.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const IMAGE_MEGABYTES = 8192;
 const COMPILED = 'packages/server/native';
-/** The built pages, which are the same on every architecture, and the record of the sources that they were built from. */
+/** The built pages (the same on every architecture), and the record of the sources from which they were built. */
 const PAGES = ['packages/server/pages', 'node_modules/.cache/vouchbox-pages.json'];
-/** Tools that only check sources, which no host runs. */
+/** Tools that only check sources. No host runs them. */
 const LEFT_OUT = ['.cache', '@biomejs', '@oxlint', '@oxlint-tsgolint', '@typescript', '@arethetypeswrong', 'knip'];
 
 export interface CheckoutOptions {
   readonly architecture: 'amd64' | 'arm64';
-  /** Whether the disk also has the programs that this machine compiled, for trials that leave out the set-up. */
+  /** Whether the disk also has the programs that this machine compiled. Trials without the set-up need them. */
   readonly isCompiled: boolean;
   readonly cache: string;
   readonly image: string;
-  /** Paths of further files to copy into the root of the checkout. */
+  /** The paths of further files to copy into the checkout's root. */
   readonly also?: readonly string[];
 }
 
@@ -55,7 +55,7 @@ export function copySources(tree: string): void {
   }
 }
 
-/** The modules that `npm ci` installs on this architecture, cached by the digest of the lock file. */
+/** The modules that `npm ci` installs on this architecture, cached under the lock file's digest. */
 function foreignModules(architecture: 'arm64', cache: string): string {
   const lock = readFileSync(join(ROOT, 'package-lock.json'));
   const name = `modules-${architecture}-${createHash('sha256').update(lock).digest('hex').slice(0, 16)}`;

@@ -1,4 +1,4 @@
-/** The image of `deploy/Containerfile` as one file, which every container engine can load. */
+/** The image of `deploy/Containerfile` as one file that every container engine can load. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { buildImage, NAME } from '../deploy/built-image.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** The sources that the image is made of. */
+/** The sources from which the image is made. */
 const SOURCES = ['packages', 'packs', 'tools', 'deploy/Containerfile', 'package.json', 'package-lock.json'];
 
-/** Options that list the files which git tracks or would track. The image is built from these files. */
+/** Options that make git list the files that it tracks or would track. The image is built from these files. */
 const LISTED = ['--cached', '--others', '--exclude-standard'];
 
 /** Builds the image, or finds the image built from the same sources. @returns the path of `image.tar`, alone in its directory */

@@ -14,7 +14,7 @@ test('markup and further lines in a report stay inside their cell of the table',
 });
 
 test.each([{ trial: 'doctor' }, { held: 'yes' }, { when: 'today' }, { seconds: '2' }, { observed: 3 }])(
-  'a line with %j is refused as a line of a report',
+  'a report that has a line with %j is refused',
   (wrong) => {
     expect(() => reportedIn(JSON.stringify({ ...line, ...wrong }), host)).toThrow('this is no line of a report');
   },

@@ -1,4 +1,4 @@
-/** Runs the trials on this machine, and stores reports of machines on which somebody else ran them. */
+/** Runs the trials on this machine, and stores reports from machines on which somebody else ran them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OTHER_HOSTS, type OtherHost } from './host.ts';
@@ -16,7 +16,7 @@ function hostNamed(name: string): OtherHost {
   throw new Error(`there is no machine ${name}: take ${OTHER_HOSTS.map((host) => host.name).join(', ')}`);
 }
 
-/** Prints what each trial shows, as one line of JSON. Resolves to 1 if a trial did not hold. */
+/** Prints what each trial shows as one line of JSON. Resolves to 1 if a trial did not hold. */
 export async function reportHere(name: string): Promise<number> {
   const { trials } = hostNamed(name);
   const env = { PATH: `${BIN}:${process.env['PATH']}` };
@@ -30,7 +30,7 @@ export async function reportHere(name: string): Promise<number> {
   return code;
 }
 
-/** Stores the report in this file as the results of this machine. */
+/** Stores the report in this file as the results for the named machine. */
 export function pasteReport(name: string, file: string): void {
   const host = hostNamed(name);
   keepObserved(host, reportedIn(readFileSync(file, 'utf8'), host));
@@ -48,7 +48,7 @@ export function reportedIn(text: string, { trials }: OtherHost): readonly Observ
       if (!trials.includes(trial) || !isWhole || typeof observed !== 'string') {
         throw new Error(`this is no line of a report: ${line.slice(0, 200)}`);
       }
-      // Anybody may have written this text, which becomes one cell of a table on a page.
+      // Anybody may have written this text. It becomes one cell of a table on a page.
       return { trial, held, observed: observed.replaceAll(/[\n<>]/g, ' ').slice(0, CHARS_MAX), seconds, when };
     });
 }

@@ -1,6 +1,6 @@
 /**
  * The hosts on which the service is tried: emulated machines, made from the packages of a distribution. Each host
- * differs from the others in one point in which real hosts differ.
+ * differs from the others in one way in which real hosts also differ.
  */
 import type { RootRecipe } from './root-recipe.ts';
 
@@ -8,32 +8,32 @@ export type Rights = 'root' | 'unit' | 'user';
 
 /** One machine, and the trials on it. */
 export interface Host {
-  /** The name of the host on the command line and in docs/HOSTS.md. */
+  /** The host's name on the command line and in docs/HOSTS.md. */
   readonly name: string;
-  /** The particular thing about this host, in a few words. */
+  /** What is special about this host, in a few words. */
   readonly title: string;
   readonly root: RootRecipe;
   readonly cores: number;
   readonly memoryMb: number;
-  /** Further arguments of the kernel's command line. */
+  /** Further arguments on the kernel's command line. */
   readonly kernelWords: readonly string[];
-  /** The rights of the trials: those of root, of the unit in `deploy/`, or of the unit there for an ordinary user. */
+  /** The rights that the trials have: those of root, of the unit in `deploy/`, or of the unit there for an ordinary user. */
   readonly rights: Rights;
-  /** Ids of the trials of `within/trials.ts`, in their order. */
+  /** Ids of trials in `within/trials.ts`, in the order in which they run. */
   readonly trials: readonly string[];
-  /** The trials that only `--long` adds, because other trials show the same in less time. */
+  /** Trials that run only with `--long`, because other trials show the same in less time. */
   readonly longTrials: readonly string[];
-  /** What the machine also gets: the image of `deploy/Containerfile`, or the packages and a store of npm. */
+  /** What the machine also gets: the image that `deploy/Containerfile` builds, or the packages and an npm store. */
   readonly given?: 'image' | 'packages';
 }
 
 const BOOKWORM: RootRecipe = { suite: 'bookworm', architecture: 'amd64', fromBackports: ['runsc'] };
 /**
- * A root with programs that map subordinate users, and with a user manager and its bus. An ordinary user can start services
- * there without a unit.
+ * A root with programs that map subordinate users, and with a user manager and its bus. There, an ordinary user can start
+ * services without a unit.
  */
 const FOR_USERS: RootRecipe = { ...BOOKWORM, also: ['uidmap', 'dbus-user-session'] };
-/** The machine that docs/operating/start.md requires for installing the packages. */
+/** The machine that, according to docs/operating/start.md, installing the packages requires. */
 const NEWCOMERS: RootRecipe = {
   suite: 'bookworm',
   architecture: 'amd64',
@@ -41,18 +41,18 @@ const NEWCOMERS: RootRecipe = {
   isBare: true,
   also: ['nodejs', 'npm', 'python3', 'libatomic1'],
 };
-/** Two container engines, the programs that make their networks, and AppArmor, whose profile Docker gives its containers. */
+/** Two container engines, the programs that make their networks, and AppArmor, for the profile that Docker gives containers. */
 const FOR_CONTAINERS = [
   ...['uidmap', 'dbus-user-session', 'podman', 'passt', 'netavark', 'aardvark-dns', 'catatonit', 'nftables'],
   ...['docker.io', 'docker-cli', 'docker-compose', 'iptables', 'apparmor'],
 ];
 const START = ['facts', 'set-up', 'doctor', 'quickstart'];
 const RUN = ['run-namespace', 'run-gvisor'];
-/** Trials with shortened lists of tests. One of the hosts for x86-64 runs the whole lists. */
+/** Trials with shortened lists of tests. One x86-64 host runs the whole lists. */
 const MIDDLE = [...START, 'outcomes', 'groups-short', 'hostile-namespace', 'limits-gvisor'];
 /**
- * For a host with the root and the kernel of `debian-12`: the trials whose results may differ there, and `vouchbox doctor`,
- * which runs every language in both classes.
+ * For a host with the root and the kernel of `debian-12`: the trials whose results may differ there, and `vouchbox doctor`.
+ * The doctor runs every language in both classes.
  */
 const SHORT = ['facts', 'doctor', 'limits'];
 
@@ -164,7 +164,7 @@ export const HOSTS: readonly Host[] = [
   },
 ];
 
-/** A machine that cannot be made of Debian's packages. Its owner runs the trials there, as the user who would use it. */
+/** A machine that cannot be made from Debian's packages. Its owner runs the trials there, as the user who would use it. */
 export interface OtherHost {
   readonly name: string;
   readonly title: string;
@@ -172,7 +172,7 @@ export interface OtherHost {
 }
 
 const HERE = ['facts', 'doctor-here', 'run-here'];
-/** The titles of these machines, by name. */
+/** The titles of these machines, keyed by name. */
 const OTHERS = {
   'ubuntu-24.04': 'Ubuntu 24.04, whose AppArmor refuses user namespaces to ordinary users',
   'ubuntu-24.04-profile': 'Ubuntu 24.04, after `vouchbox setup --apparmor`',
@@ -188,7 +188,7 @@ export const OTHER_HOSTS: readonly OtherHost[] = Object.entries(OTHERS).map(([na
   trials: HERE,
 }));
 
-/** Ids of all trials that a host has. */
+/** The ids of all of a host's trials. */
 export function allTrials(host: Host | OtherHost): readonly string[] {
   return 'longTrials' in host ? [...host.trials, ...host.longTrials] : host.trials;
 }

@@ -1,12 +1,12 @@
 /**
  * `npm run hosts -- [--trials ID,…] [--rest] [--long] [--at-once N] [NAME…]`: builds each host, starts it in QEMU's own
- * emulation, two at a time, and runs the trials of `within/trials.ts` there. It writes the result of each trial to
+ * emulation, two at a time, and runs the trials in `within/trials.ts` there. It writes the result of each trial to
  * `observed.json` as soon as the trial is over, and makes docs/HOSTS.md from this file. Earlier results of other trials stay. So
  * `--rest` continues a run that was cut off: it runs the trials that have not held yet. At the end, the command prints a line for
- * each host and the whole time. It exits with 1 if a trial of these hosts did not hold or was not reached.
+ * each host and the whole time. It exits with 1 if a trial on these hosts did not hold or was not reached.
  *
  * `--here NAME` runs the trials on this machine instead, as this user, and prints their results. `--paste NAME FILE` stores
- * results that it printed elsewhere.
+ * results that `--here` printed on another machine.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,7 +28,7 @@ import { TRIALS } from './within/trials.ts';
 /** The cache is not below `node_modules`, because `npm ci` removes that directory. */
 const CACHE = join(tmpdir(), 'vouchbox-hosts');
 const START_SECONDS_MAX = 300;
-/** This timeout only ends a machine that hangs. Each trial has its own timeout. */
+/** This timeout only ends a machine that hangs, because each trial has its own timeout. */
 const SECONDS_MAX = 90 * 60;
 
 const USAGE = `npm run hosts -- [--trials ID,…] [--rest] [--long] [--at-once N] [NAME…]
@@ -57,7 +57,7 @@ function wordsGiven() {
   });
 }
 
-/** Ends the process with the usage if the usage is requested, or if an argument is not understood. */
+/** Prints the usage and ends the process, if the usage is requested or an argument is not understood. */
 function wordsOrUsage(): ReturnType<typeof wordsGiven> {
   try {
     const words = wordsGiven();
@@ -82,7 +82,7 @@ interface Tried {
   readonly seconds: number;
 }
 
-/** The files that the host gets in addition to the checkout. */
+/** The files that the host gets besides the checkout. */
 async function givenTo({ given }: Host): Promise<readonly string[]> {
   if (given === 'image') return [containerArchive(CACHE)];
   return given === 'packages' ? [await newcomersPackages(CACHE)] : [];

@@ -4,7 +4,7 @@ import { truncateSync, writeFileSync } from 'node:fs';
 
 export interface ImageOptions {
   readonly tree: string;
-  /** The file to write. It is sparse, so its empty parts take no space. */
+  /** The file to write. It is sparse, so empty parts take no space. */
   readonly image: string;
   readonly megabytes: number;
 }

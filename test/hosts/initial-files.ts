@@ -1,13 +1,13 @@
 /**
- * Makes the initial file system of a host: busybox, and the modules that the kernel needs to find its disk. cpio(5),
- * Linux, Documentation/filesystems/ramfs-rootfs-initramfs.rst.
+ * Makes a host's initial file system: busybox, and the modules that the kernel needs to find its disk. cpio(5), Linux,
+ * Documentation/filesystems/ramfs-rootfs-initramfs.rst.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 
-/** The modules for the disk, for its file system, and for the port to which the trials report. */
+/** The modules for the disk, for its file system, and for the port on which the trials report. */
 const WANTED = ['virtio_pci', 'virtio_blk', 'virtio_console', 'ext4'];
 
 /** `tree` is the host's root, with its kernel's modules. */
@@ -41,7 +41,7 @@ function initScript(modules: readonly string[]): string {
   ].join('\n');
 }
 
-/** The wanted modules in the order in which they can be inserted. Modules that are built into the kernel have no file. */
+/** The wanted modules, in the order in which they can be inserted. A module that is built into the kernel has no file. */
 function modulesOf(tree: string): readonly string[] {
   const [list = ''] = globSync(join(tree, 'lib/modules/*/modules.dep'));
   const needs = new Map(
@@ -63,7 +63,7 @@ function modulesOf(tree: string): readonly string[] {
   return found.map((path) => join(list, '..', path));
 }
 
-/** Copies a module. busybox cannot read a compressed module. */
+/** Copies a module, unpacked, because busybox cannot read a compressed module. */
 function unpacked(path: string, into: string): string {
   const name = basename(path).replace(/\.xz$/, '');
   if (path.endsWith('.xz')) writeFileSync(join(into, name), execFileSync('xz', ['-dc', path], { maxBuffer: 2 ** 28 }));

@@ -7,8 +7,8 @@ import type { Host } from './host.ts';
 import type { BuiltRoot } from './root.ts';
 
 /**
- * `cx16` is off, because QEMU 7.2 sets wrong flags after `cmpxchg16b`, and newer kernels then end with a double fault.
- * `erms` and `fsrm` are off, so that the kernel clears and copies memory by words: an emulated `rep` handles one byte
+ * `cx16` is off, because QEMU 7.2 sets wrong flags after `cmpxchg16b`, and newer kernels then stop with a double fault.
+ * `erms` and `fsrm` are off, so that the kernel clears and copies memory in words. An emulated `rep` handles one byte
  * at a time.
  */
 const MACHINES = {
@@ -17,16 +17,16 @@ const MACHINES = {
 } as const;
 
 /**
- * Protections that an emulated processor does not need are off, because they take much time. Two checks of clocks are
- * off too, because they fail on a busy machine. After a failed check of the timer, the kernel does not start. After a
- * failed check of the time stamp counter, each program that reads the time waits for an emulated device.
+ * Protections that an emulated processor does not need are off, because they take much time. Two clock checks are also
+ * off, because they fail on a busy machine. If the check of the timer fails, the kernel does not start. If the check of
+ * the time stamp counter fails, each program that reads the time waits for an emulated device.
  */
 const PATIENT = ['mitigations=off', 'no_timer_check', 'tsc=reliable'];
 
 export interface MachineOptions {
   readonly host: Host;
   readonly root: BuiltRoot;
-  /** The image of the checkout. Both images stay unchanged: what the host writes goes to temporary files. */
+  /** The image with the checkout. Both images stay unchanged, because the host's writes go to temporary files. */
   readonly checkout: string;
   /** A directory for the temporary files. */
   readonly work: string;
@@ -35,7 +35,7 @@ export interface MachineOptions {
   readonly onLine: (line: string) => void;
 }
 
-/** Resolves with what the host wrote to its console. If the host does not end in time, kills QEMU and rejects. */
+/** Resolves with what the host wrote to its console. Kills QEMU and rejects if the host does not end in time. */
 export async function runMachine(options: MachineOptions): Promise<string> {
   const directory = mkdtempSync(join(options.work, 'machine-'));
   const lines = join(directory, 'lines');
@@ -52,7 +52,7 @@ export async function runMachine(options: MachineOptions): Promise<string> {
         said += text;
       });
     }
-    // `setpriv` and `nice` become QEMU with the same process id. QEMU ends when this process ends.
+    // `setpriv` and `nice` become QEMU and keep the process id. QEMU ends when this process ends.
     const timer = setTimeout(() => child.kill('SIGKILL'), options.secondsMax * 1000);
     const [code, signal] = await once(child, 'close');
     clearTimeout(timer);
@@ -64,7 +64,7 @@ export async function runMachine(options: MachineOptions): Promise<string> {
   }
 }
 
-/** A machine's processors share one thread. With two machines, two threads wait for each other less than four would. */
+/** A machine's processors share one thread. For two machines, two threads wait for each other less than four would. */
 function commandOf({ host, root, checkout }: MachineOptions, lines: string): string[] {
   const { program, words, console } = MACHINES[host.root.architecture];
   const disk = (file: string) => ['-drive', `file=${file},if=virtio,format=raw,cache=unsafe,snapshot=on`];

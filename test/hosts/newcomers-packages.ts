@@ -1,11 +1,11 @@
-/** What a machine without a network needs to install the packages: the tarballs, and a store of npm with their dependencies. */
+/** What a machine without a network needs to install the packages: the tarballs, and an npm store with their dependencies. */
 import { execFileSync } from 'node:child_process';
 import { globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildPackages } from '../../tools/packages/build-packages.ts';
 
-/** The npm of Debian 12. It fills the store, because it does not find what a later npm stored. */
+/** Debian 12's npm. This npm also fills the store, because it does not find what a later npm stored. */
 const DEBIANS_NPM = 'npm@9.2.0';
 
 /** Installs the packages once here, so that npm's store has everything. @returns the directory `newcomer` */
@@ -24,7 +24,7 @@ export async function newcomersPackages(cache: string): Promise<string> {
     const words = [...install, '--cache', join(made, 'npm'), ...globSync(join(made, '*.tgz'))];
     execFileSync(join(work, 'node_modules/.bin/npm'), words, { cwd: folder });
     rmSync(folder, { recursive: true, force: true });
-    // npm finds a stored package only under the registry that the package came from.
+    // npm finds a stored package only under the registry from which the package came.
     writeFileSync(
       join(made, '.npmrc'),
       `registry=${execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' })}`,

@@ -6,7 +6,7 @@ import { readObserved, tableOf } from './observed.ts';
 import { TRIALS } from './within/trials.ts';
 
 describe('docs/HOSTS.md', () => {
-  test('equals the table that is made of the stored observations', () => {
+  test('equals the table that is made from the stored observations', () => {
     const page = readFileSync(join(import.meta.dirname, '../../docs/HOSTS.md'), 'utf8');
     expect(page).toBe(tableOf(readObserved()));
   });
@@ -18,7 +18,7 @@ describe('docs/HOSTS.md', () => {
   });
 });
 
-test('a host names only trials that exist', () => {
+test('a host names only existing trials', () => {
   const known = TRIALS.map(({ id }) => id);
   for (const { trials } of HOSTS) expect(known).toEqual(expect.arrayContaining([...trials]));
 });

@@ -1,4 +1,4 @@
-/** The latest results of the hosts: `observed.json`, and docs/HOSTS.md, which is made from this file. */
+/** The hosts' latest results: `observed.json`, and docs/HOSTS.md, made from `observed.json`. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ALL_HOSTS, allTrials, HOSTS, type Host, OTHER_HOSTS, type OtherHost } from './host.ts';
@@ -28,14 +28,14 @@ export function observedOf({ trial, held, observed, seconds }: Reported, when: s
   return { trial, held, observed, seconds, when };
 }
 
-/** The trials by the name of the host. */
+/** The trials, keyed by the host's name. */
 type Observed = Readonly<Record<string, readonly ObservedTrial[]>>;
 
 export function readObserved(): Observed {
   return JSON.parse(readFileSync(FILE, 'utf8')) as Observed;
 }
 
-/** Replaces the stored results of these trials, and removes results of trials that the host no longer has. */
+/** Replaces these trials' stored results, and removes results of trials that the host no longer has. */
 export function keepObserved({ name }: Host | OtherHost, observed: readonly ObservedTrial[]): void {
   const all = readObserved();
   const has = (trial: string) => ALL_HOSTS.some((host) => host.name === name && allTrials(host).includes(trial));
@@ -50,7 +50,7 @@ export function hasHeld({ name }: Host, trial: string): boolean {
   return readObserved()[name]?.some((one) => one.trial === trial && one.held) ?? false;
 }
 
-/** How long the trials of this host took when they last ran. The time of a trial that never ran is a guess. */
+/** How long this host's trials took when they last ran. For a trial that never ran, the time is a guess. */
 export function secondsOf({ name, trials }: Host): number {
   const seen = readObserved()[name] ?? [];
   const each = trials.map((id) => seen.find(({ trial }) => trial === id)?.seconds ?? SECONDS_USUAL);
@@ -81,7 +81,7 @@ with \`--long\`, and their rows say when they ran. An emulated host is some ten 
 use the machine. So the times say only how long a trial takes there, and nothing about the service. A trial that ran out of time counts as
 failed. A dash stands for a trial that was not run.`;
 
-/** What was tried by hand, because a separate machine took too long. Whoever tries something writes it down here. */
+/** What was tried by hand because a separate machine took too long. Whoever tries something writes it down here. */
 const BESIDE = `## Without a machine of its own
 
 These trials ran on 2026-11-27 in a clean root of Debian 12 on the machine that builds the hosts: Linux 6.18, hybrid control groups, two

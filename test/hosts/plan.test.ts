@@ -6,7 +6,7 @@ import { planOf } from './plan.ts';
 const ALL = { trials: undefined, isRest: false, isLong: false };
 
 describe('the plan of npm run hosts', () => {
-  test('has every trial of every host except the long ones, by default', () => {
+  test('has by default every trial of every host except the long trials', () => {
     const planned = planOf([], ALL);
     expect(new Map(planned.map(({ name, trials }) => [name, trials]))).toEqual(
       new Map(HOSTS.map(({ name, trials }) => [name, trials])),
@@ -20,7 +20,7 @@ describe('the plan of npm run hosts', () => {
     expect(seconds).toEqual(seconds.toSorted((one, other) => other - one));
   });
 
-  test('includes the set-up only if nothing is compiled yet for the host', () => {
+  test('includes the set-up only if nothing has been compiled for the host yet', () => {
     const [arm] = planOf(['debian-12-arm64'], { ...ALL, trials: ['groups'] });
     expect(arm?.trials).toEqual(['set-up', 'groups']);
     const [other] = planOf(['debian-12'], { ...ALL, trials: ['groups'] });

@@ -1,4 +1,4 @@
-/** Chooses the hosts and the trials of a run, and their order. */
+/** Chooses a run's hosts and trials, and their order. */
 import { allTrials, HOSTS, type Host } from './host.ts';
 import { hasHeld, secondsOf } from './observed.ts';
 
@@ -15,9 +15,9 @@ export interface Choice {
 }
 
 /**
- * The named hosts, or all hosts, with the trials to run. The host that takes longest comes first, so that the run ends earlier.
+ * The named hosts, or else all hosts, with the trials to run. The slowest host comes first, so that the run ends earlier.
  *
- * @throws Error if no host has one of the names
+ * @throws Error if one of the names is not a host's name
  */
 export function planOf(names: readonly string[], choice: Choice): readonly Host[] {
   const unknown = names.find((name) => HOSTS.every((host) => host.name !== name));
@@ -36,7 +36,7 @@ function trialsOf(host: Host, { trials, isRest, isLong }: Choice): readonly stri
   return needsSetUp(host, wanted) ? [SET_UP, ...wanted] : wanted;
 }
 
-/** True for hosts of another architecture, which cannot run the programs that this machine compiled. */
+/** True for a host of another architecture. It cannot run the programs that this machine compiled. */
 function needsSetUp({ root }: Host, wanted: readonly string[]): boolean {
   return root.architecture !== 'amd64' && wanted.length > 0 && !wanted.includes(SET_UP);
 }

@@ -1,4 +1,4 @@
-/** The Debian packages with the tools that build and run hosts. Installs those that are missing, or else names them. */
+/** The Debian packages with the tools that build and run hosts. Installs missing packages, or else names them. */
 import { existsSync } from 'node:fs';
 // @ts-expect-error: the set-up is plain JavaScript.
 import { planBackport } from '../../packages/server/setup/backports.mjs';
@@ -18,8 +18,8 @@ const TOOLS = [
 ];
 
 /**
- * QEMU 10 runs a host in a tenth less time than the QEMU 7.2 of Debian 12, and Node does not crash in it. The pins that
- * the set-up wrote keep apt from the suite with QEMU 10, so apt ignores them here.
+ * QEMU 10 runs a host in a tenth less time than Debian 12's QEMU 7.2, and Node does not crash in it. The pins that the
+ * set-up wrote keep apt away from the suite with QEMU 10, so apt ignores those pins here.
  */
 function installEmulators(names: readonly string[]): void {
   const plan = names.length > 0 && mayInstall() ? planBackport(names[0]) : null;

@@ -2,11 +2,11 @@
 import { createHash } from 'node:crypto';
 
 export interface RootRecipe {
-  /** The release of Debian, by its code name. */
+  /** The code name of the Debian release. */
   readonly suite: string;
   /** The architecture as Debian names it. */
   readonly architecture: 'amd64' | 'arm64';
-  /** Packages that come from the release's backports, as in the set-up. */
+  /** Packages from the release's backports, as in the set-up. */
   readonly fromBackports: readonly string[];
   /** True if the root has none of the packages that the set-up would install. */
   readonly isBare?: true;
@@ -43,14 +43,14 @@ TimeoutStartSec=infinity
 WantedBy=default.target
 `;
 
-/** Files of the root in addition to those of its packages, by path. */
+/** Files that the root has besides those from its packages, keyed by path. */
 export const FILES: Readonly<Record<string, string>> = {
   '/etc/hostname': 'host\n',
   '/etc/fstab': '/dev/vdb /opt/vouchbox ext4 defaults 0 2\n',
   '/etc/systemd/system/vouchbox-trial.service': TRIAL_UNIT,
 };
 
-/** Every root that is built from the same recipe has the same digest. */
+/** The recipe's digest. All roots that are built from the same recipe have the same digest. */
 export function digestOf(recipe: RootRecipe): string {
   return createHash('sha256')
     .update(JSON.stringify([recipe, PACKAGES, FILES, 1]))

@@ -1,6 +1,6 @@
 /**
- * Builds the root of a host with `mmdebstrap`, as a directory and then as an ext4 image, beside its kernel and its
- * initial file system. A root that was built before from the same recipe is used again.
+ * Builds a host's root with `mmdebstrap`, as a directory and then as an ext4 image, beside its kernel and its initial
+ * file system. A root that was built earlier from the same recipe is used again.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { BARE_PACKAGES, digestOf, FILES, PACKAGES, type RootRecipe } from './roo
 const BUILD_MILLISECONDS_MAX = 20 * 60_000;
 const IMAGE_MEGABYTES = 8192;
 
-/** The files that QEMU starts a host from. */
+/** The files from which QEMU starts a host. */
 export interface BuiltRoot {
   readonly kernel: string;
   readonly initialFiles: string;
@@ -45,7 +45,7 @@ function build(recipe: RootRecipe, work: string): void {
   finish(tree, join(work, 'built'));
 }
 
-/** Adds our files to the tree, and makes from it the files that QEMU starts. */
+/** Adds our files to the tree, and makes the files that QEMU starts from the tree. */
 function finish(tree: string, built: string): void {
   mkdirSync(built);
   for (const [path, text] of Object.entries(FILES)) writeFileSync(join(tree, path), text);
@@ -74,7 +74,7 @@ function bootstrap({ suite, architecture, fromBackports, isBare, also = [] }: Ro
 }
 
 /**
- * Unpacks the newest kernel for virtual machines without running its scripts, which would make an initial file system with
+ * Unpacks the newest kernel for virtual machines without running its scripts. They would make an initial file system with
  * every module. `$1` is the tree.
  */
 function kernelHook(architecture: string): string {

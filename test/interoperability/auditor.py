@@ -2,7 +2,7 @@
 """Audits jobs with Python's own library and openssl: chains, receipts, results, statements. It shares no code with the service.
 
   auditor.py --public-key key.pem --tenant acme DIRECTORY...
-Each directory is of one job, as `vouchbox export` writes it or fetch_job.py saves it from a service. Without a public key only
+Each directory has one job, as `vouchbox export` writes it or fetch_job.py saves it from a service. Without a public key, only
 chains and receipts are audited. Each job gets one line: good, or bad and the fault.
 """
 import argparse, base64, hashlib, json, pathlib, subprocess, sys, tempfile  # noqa: E401

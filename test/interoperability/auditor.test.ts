@@ -1,5 +1,5 @@
 /**
- * Two implementations that share no code make the same digests: the service's, and an auditor in plain Python. If one
+ * Two implementations that share no code compute the same digests: the service's, and an auditor in plain Python. If one
  * finds an error, the other finds it at the same place.
  */
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ const scratch = new Scratch();
 afterAll(() => scratch[Symbol.dispose]());
 let made = 0;
 
-/** The auditor's verdict on each directory, without the name of the directory. */
+/** The auditor's verdict on each directory, without the directory's name. */
 async function audit(directories: readonly string[], ...options: readonly string[]): Promise<string[]> {
   const { stdout, stderr } = await run('python3', [auditor, ...options, ...directories]);
   expect(stderr).toBe('');
@@ -87,7 +87,7 @@ describe('an auditor in plain Python', () => {
     }
   });
 
-  test('accepts whole exports, with their statements and signatures', async () => {
+  test('accepts whole exports together with their statements and signatures', async () => {
     const key = signingKey();
     const path = scratch.write('key.pem', key.publicKeyPem);
     const histories = fc.sample(fc.array(body, { maxLength: 12 }), { numRuns: 20, seed: 20260102 });
@@ -119,7 +119,7 @@ describe('an auditor in plain Python', () => {
   });
 
   test.runIf(hasPublishedVectors('jcs'))(
-    'writes the canonical JSON that the published test vectors of RFC 8785 state',
+    'writes the canonical JSON in the published test vectors for RFC 8785',
     async () => {
       const script =
         'import sys, auditor\nfor n in sys.argv[1:]: print(auditor.canonical(auditor.parse(open(n, "rb").read())).hex())';

@@ -1,4 +1,4 @@
-/** cosign, Sigstore's command in Go, checks a bundle that service-verify made, if cosign is installed. */
+/** If cosign (Sigstore's command in Go) is installed, it checks a bundle that service-verify made. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { serviceVerify } from '@vouchbox/verifier/command';
@@ -16,7 +16,7 @@ const key = signingKey();
 const job = attestedJob({ key });
 const pinned = scratch.write('key.pem', key.publicKeyPem);
 const artifact = scratch.write('result.json', job.attestation.result);
-/** An empty trusted root. Without a trusted root, cosign would fetch Sigstore's, although no log is needed. */
+/** An empty trusted root. Without one, cosign would fetch Sigstore's root, although no log is needed. */
 const root = scratch.write('root.json', '{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1"}');
 
 async function bundle(...more: readonly string[]): Promise<string> {
@@ -41,7 +41,7 @@ describe.skipIf(!isInstalled)(`cosign${untried}`, () => {
     });
   });
 
-  test('accepts a bundle that contains an entry of the log', async () => {
+  test('accepts a bundle that contains a log entry', async () => {
     const log = new TestLog();
     const index = log.appendSigned(job.attestation.envelope, key.publicKeyPem);
     const [logKey, proof] = [scratch.write('log.key', log.key.text), scratch.write('proof', log.proof(index))];

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Saves the evidence of jobs that ended, for auditor.py, with only Python's own library: a directory for each job.
+"""Saves the evidence of ended jobs for auditor.py, in a directory for each job. Needs only Python's own library.
 
   fetch_job.py --url URL --token KEY DIRECTORY JOB_ID...
 """

@@ -45,7 +45,7 @@ describe('openssl pkeyutl', () => {
     return (await run('openssl', words)).exitCode;
   }
 
-  test("accepts the service's signatures over the pre-authentication encoding, and refuses changed ones", async () => {
+  test("accepts the service's signatures over the pre-authentication encoding, and refuses changed signatures", async () => {
     for (const { attestation } of jobs) expect(await verify(attestation.envelope)).toBe(0);
     for (const envelope of spoiled) expect(await verify(envelope)).toBe(1);
   });
@@ -57,10 +57,10 @@ describe('openssl pkeyutl', () => {
 });
 
 describe('python3-cryptography', () => {
-  test("accepts the service's envelopes, and refuses changed ones", { tags: ['What-4b'] }, async () => {
+  test("accepts the service's envelopes, and refuses changed envelopes", { tags: ['What-4b'] }, async () => {
     const envelopes = [...jobs.map(({ attestation }) => attestation.envelope), ...spoiled].map(file);
     const script = join(import.meta.dirname, 'verify_with_cryptography.py');
-    // Debian's Python, which has Debian's packages; another one may come first in PATH.
+    // Debian's Python has Debian's packages. Another Python may come first in PATH.
     const { stdout, stderr } = await run('/usr/bin/python3', [script, keyFile, ...envelopes]);
     expect(stderr).toBe('');
     expect(stdout.trimEnd().split('\n')).toEqual([...jobs.map(() => 'good'), ...spoiled.map(() => 'bad')]);
@@ -75,7 +75,7 @@ describe('@sigstore/bundle and @sigstore/verify', () => {
     return JSON.parse(stdout) as unknown;
   }
 
-  /** Unchanged Sigstore. It trusts the pinned key by the key's hint, and requires neither a log nor a time stamp. */
+  /** Verifies with unchanged Sigstore. It finds the pinned key by the key's hint, and needs neither a log nor a time stamp. */
   function verify(bundle: unknown, pinned = key): void {
     const publicKey = (hint: string) => {
       if (hint !== key.key_id) throw new VerificationError({ code: 'PUBLIC_KEY_ERROR', message: `unknown ${hint}` });
@@ -86,7 +86,7 @@ describe('@sigstore/bundle and @sigstore/verify', () => {
     verifier.verify(toSignedEntity(bundleFromJSON(bundle)));
   }
 
-  test('accept a bundle of service-verify, which has media type version 0.3', async () => {
+  test('accept a bundle that service-verify made with media type version 0.3', async () => {
     for (const job of jobs) {
       const bundle = await bundleOf(job);
       expect(bundleFromJSON(bundle).mediaType).toBe('application/vnd.dev.sigstore.bundle.v0.3+json');

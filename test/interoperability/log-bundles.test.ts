@@ -1,5 +1,5 @@
 /**
- * Sigstore's own verifier for JavaScript, unmodified and with documented options, checks results that a service logged.
+ * Sigstore's own JavaScript verifier, unmodified and with documented options, checks results that a service has logged.
  * `service-verify` makes the bundle and the trusted root from what the service serves.
  */
 import { createPublicKey } from 'node:crypto';
@@ -54,7 +54,7 @@ async function made(...words: readonly string[]): Promise<unknown> {
   return JSON.parse(stdout) as unknown;
 }
 
-/** Throws Sigstore's objection to a bundle. It must have an entry of the log, but no time stamp, as this log signs no time. */
+/** Throws Sigstore's objection to a bundle. It must have a log entry, but no time stamp, because this log signs no time. */
 function verify(bundle: unknown, { pem = pinned, trusted = root } = {}): void {
   const key = { publicKey: createPublicKey(pem), validFor: () => true };
   const material = toTrustMaterial(TrustedRoot.fromJSON(trusted), () => key);
@@ -76,7 +76,7 @@ function flipped(base64: string): string {
 }
 
 describe('@sigstore/verify', () => {
-  test('accepts the bundle of every logged result with the trusted root of its log', () => {
+  test('accepts every logged result’s bundle with its log’s trusted root', () => {
     expect(bundles).toHaveLength(3);
     for (const bundle of bundles) expect(() => verify(bundle)).not.toThrow();
   });
@@ -147,7 +147,7 @@ describe('@sigstore/verify', () => {
     expect(() => verify(spoilt(change))).toThrow(problem);
   });
 
-  test('refuses a bundle under the trusted root of another log, or under the key of another signer', async () => {
+  test('refuses a bundle with the trusted root of another log, or with the key of another signer', async () => {
     const trusted = await made('trusted-root', '--log-key', file(new TestLog().key.text));
     expect(() => verify(bundles[0], { trusted })).toThrow('invalid checkpoint signature');
     expect(() => verify(bundles[0], { pem: signingKey().publicKeyPem })).toThrow('signature verification failed');

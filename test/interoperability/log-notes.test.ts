@@ -1,4 +1,4 @@
-/** golang.org/x/mod/sumdb, the packages with which Go checks its modules, check heads and proofs of the log. */
+/** Go's own packages for checking modules, golang.org/x/mod/sumdb, check heads and proofs from the log. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,7 +39,7 @@ interface Case {
   readonly Consistency: readonly string[];
 }
 
-/** What Go needs to check that a statement is in the log, and that the tree with `old` leaves is the beginning of the log. */
+/** What Go needs to check that a statement is in the log, and that the log begins with the tree of `old` leaves. */
 function caseOf(index: number, old: number, size: number): Case {
   return {
     Key: log.key.text,
@@ -74,7 +74,7 @@ describe.skipIf(!isInstalled)(`the Go packages sumdb/note and tlog${untried}`, (
     expect(new Set(verdictsOf(cases))).toEqual(new Set(['good']));
   });
 
-  test('accept a head that a witness cosigned', () => {
+  test('accept a head that a witness has cosigned', () => {
     const witness = testNoteKey('witness.example', 'cosignature');
     const Head = log.checkpoint(SIZE, testCosignature(witness, log.headText(SIZE), 1_800_000_000));
     expect(verdictsOf([{ ...caseOf(5, 9, SIZE), Head }])).toEqual(['good']);
@@ -99,10 +99,10 @@ describe.skipIf(!isInstalled)(`the Go packages sumdb/note and tlog${untried}`, (
     expect(verdicts.filter((verdict) => !verdict.startsWith('refused'))).toEqual([]);
   });
 
-  describe('with the log of a running service', () => {
+  describe('with a running service’s log', () => {
     const rig = useRig({ provider: 'subprocess', 'attestation-mode': 'on', 'log-host': 'log.example' });
 
-    test('accept the proof of each result, and the growth of the log from every earlier head', async () => {
+    test('accept each result’s proof, and the log’s growth from every earlier head', async () => {
       const heads: { readonly size: number; readonly text: string }[] = [];
       const cases: Case[] = [];
       for (let at = 0; at < 6; at++) {
@@ -126,7 +126,7 @@ describe.skipIf(!isInstalled)(`the Go packages sumdb/note and tlog${untried}`, (
   });
 });
 
-/** The log entry that follows from a job's signed result, and its place in the log as the service states it. */
+/** The log entry for a job's signed result, and the entry's place in the log as the service states it. */
 async function servedCase(rig: Rig, job_id: string): Promise<Omit<Case, 'Old' | 'Consistency'>> {
   const parsed = parseLogProof(new TextEncoder().encode(await proofOf(rig, job_id)));
   const { bytes } = await rig.alpha.client.attestation(job_id);

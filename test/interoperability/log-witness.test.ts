@@ -1,6 +1,6 @@
 /**
  * The log with a third-party witness: `sigsum-witness` of Debian's `sigsum-go`. It accepts only origins in Sigsum's form, so the
- * log here is made in memory. The service's own client of witnesses asks it.
+ * log here is made in memory. The service's own witness client asks it.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,7 +27,7 @@ const sizedBytes = (bytes: Uint8Array) => {
   size.writeUInt32BE(bytes.length);
   return Buffer.concat([size, bytes]);
 };
-/** A public key in the form of OpenSSH. */
+/** A public key in OpenSSH's form. */
 const sshKeyOf = (raw: Uint8Array) =>
   `ssh-ed25519 ${Buffer.concat([sizedBytes(Buffer.from('ssh-ed25519')), sizedBytes(raw)]).toString('base64')} log\n`;
 function keyAt(place: string, type: NoteKey['type'], raw: Uint8Array<ArrayBuffer>): NoteKey {
@@ -43,7 +43,7 @@ const grow = (leaves: number) => {
   for (let at = 0; at < leaves; at++) log.append(Buffer.from(`statement ${log.size}`));
 };
 
-/** The head of a log, under the name that Sigsum gives it, signed by this key. */
+/** The head of a log under the log's name in Sigsum, signed by this key. */
 function headOf(of: TestLog, size = of.size, by = { ...pair, noteKey: logKey }): Checkpoint {
   const text = of.headText(size).replace(/^.*/, logKey.name);
   const parsed = parseCheckpoint(`${text}\n${testSignature(by, text)}`);
@@ -82,7 +82,7 @@ describe.skipIf(program === undefined)(`a third-party witness${untried}`, () => 
     const [port = 0] = await freePorts(1);
     url = `http://127.0.0.1:${port}`;
     const files = ['-k', join(directory, 'witness'), '--log-key', join(directory, 'log.pub'), '--state-file', state];
-    // Debian's build behaves as an older Go, whose patterns of paths have no methods. The program needs methods.
+    // Debian's build behaves like an older Go, in which patterns for paths have no methods. The program needs methods.
     const env = { ...process.env, GODEBUG: 'httpmuxgo121=0' };
     child = spawn(program as string, [...files, `127.0.0.1:${port}`], { env, stdio: 'ignore' });
     await vi.waitFor(() => fetch(url), { timeout: 20_000, interval: 50 });
@@ -100,7 +100,7 @@ describe.skipIf(program === undefined)(`a third-party witness${untried}`, () => 
     return [`${witnesses.standings[0]?.state}: ${witnesses.standings[0]?.reason}`, lines.length];
   }
 
-  test('cosigns each head of a log that grows, also after a restart', { tags: ['Log-7'] }, async () => {
+  test('cosigns each head of a growing log, also after a restart', { tags: ['Log-7'] }, async () => {
     const witnesses = asked();
     for (const leaves of [0, 1, 5, 70, 0]) {
       grow(leaves);
@@ -113,7 +113,7 @@ describe.skipIf(program === undefined)(`a third-party witness${untried}`, () => 
     expect(await saidOf(headOf(log))).toEqual(['signs: null', 1]);
   });
 
-  test('refuses a head that was rolled back, rewritten or signed by a stranger, and then cosigns good heads', async () => {
+  test('refuses a head that was rolled back, rewritten or signed by a stranger, and still cosigns good heads', async () => {
     grow(10);
     expect(await saidOf(headOf(log))).toEqual(['signs: null', 1]);
     const fork = new TestLog({ host: 'log.example', tree: 1 }, pair);

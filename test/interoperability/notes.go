@@ -1,4 +1,4 @@
-// Checks heads and proofs of the log by Go's own golang.org/x/mod/sumdb. Reads JSON cases, a line each, and prints a verdict
+// Checks the log's heads and proofs with Go's own golang.org/x/mod/sumdb. Reads JSON cases, a line each, and prints a verdict
 // for each: `good`, or why it is refused.
 package main
 

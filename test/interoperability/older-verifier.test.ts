@@ -1,4 +1,4 @@
-/** The oldest `service-verify` that others may have accepts what this version signs, and ignores members added later. */
+/** The oldest `service-verify` that others may have accepts what this version signs, and ignores newer members. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ const root = join(import.meta.dirname, '../..');
 const git = (...words: string[]) =>
   execFileSync('git', ['-C', root, ...words], { stdio: ['ignore', 'pipe', 'ignore'] });
 
-/** False if this clone lacks the history with the older version. */
+/** False if this clone's history lacks the older version. */
 const isThere = (() => {
   try {
     return git('cat-file', '-t', COMMIT).length > 0;
@@ -23,7 +23,7 @@ const isThere = (() => {
   }
 })();
 
-/** Unpacks the packages of the older version, beside the libraries that are installed here. */
+/** Unpacks the older version's packages beside the libraries that are installed here. */
 function unpack(directory: string): string {
   const paths = PACKAGES.map((name) => `packages/${name}`);
   execFileSync('tar', ['-x', '-C', directory], { input: git('archive', COMMIT, ...paths) });
@@ -61,7 +61,7 @@ describe.skipIf(!isThere)(`service-verify of commit ${COMMIT}`, () => {
     const { exitCode, stdout } = await run(process.execPath, [command, ...words, '--json']);
     const report = JSON.parse(stdout) as { verdict: string; facts: Readonly<Record<string, unknown>> };
     expect({ exitCode, verdict: report.verdict }).toEqual({ exitCode: 0, verdict: 'good' });
-    // The older version does not report the salt, so a report without the salt shows that the older version ran.
+    // The older version does not report the salt. A report without a salt thus shows that the older version ran.
     expect(report.facts).toMatchObject({ job_id: job.job_id });
     expect(report.facts).not.toHaveProperty('salt');
   });

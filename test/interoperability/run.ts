@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 export interface Ended {
-  /** Null if a signal ended the program. */
+  /** The exit code; null if a signal ended the program. */
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -12,7 +12,7 @@ export interface Ended {
 const outputBytesMax = 64 * 1024 * 1024;
 
 /**
- * Runs a program to its end, with further environment variables if given. If it cannot be started, the error says what
+ * Runs a program to its end, with further environment variables if given. If the program cannot start, the error says what
  * to install.
  */
 export async function run(

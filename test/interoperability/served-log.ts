@@ -2,13 +2,13 @@
 import { expect, vi } from 'vitest';
 import type { Rig } from '../rig/rig.ts';
 
-/** The proof of a job, once the log has it. */
+/** A job's proof, once the log has the job. */
 export async function proofOf({ alpha }: Rig, job_id: string): Promise<string> {
   const { bytes } = await vi.waitFor(() => alpha.client.logProof(job_id), { timeout: 20_000, interval: 50 });
   return new TextDecoder().decode(bytes);
 }
 
-/** The key of the log in the form that its readers pin, once the log has a head. */
+/** The log's key in the form that readers pin, once the log has a head. */
 export async function keyOfLog(rig: Rig): Promise<string> {
   const keys = async () => {
     const { status, json } = await rig.request('/log/keys', { key: null });

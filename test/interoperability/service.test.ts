@@ -1,4 +1,4 @@
-/** An auditor that shares no code with the service, and `service-verify`, check the evidence of the running service. */
+/** An auditor that shares no code with the service, and `service-verify`, check a running service's evidence. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { canonicalJson, EXPORT_FILES, EXPORT_MANIFEST, exportManifest, sha256Hex } from '@vouchbox/evidence';
@@ -36,7 +36,7 @@ const submissions: Readonly<Record<string, JobSubmission>> = {
   },
 };
 
-/** A job and its evidence, each file as it was served. */
+/** A job and its evidence, with each file as it was served. */
 interface Evidence extends Ran {
   readonly pages: readonly string[];
   readonly detailFile: string;
@@ -59,7 +59,7 @@ beforeAll(async () => {
   evidence.set('cancelled', await fetched('cancelled', await rig().ended(job_id)));
 }, 120_000);
 
-/** Saves the service's evidence of an ended job, once the job is signed. */
+/** Saves the service's evidence about an ended job, once the job is signed. */
 async function fetched(name: string, ran: Ran): Promise<Evidence> {
   const { job_id } = ran;
   const { client } = rig().alpha;
@@ -115,7 +115,7 @@ describe('the evidence that the service serves', () => {
     expect(stdout).toBe('good\n'.repeat(envelopes.length));
   });
 
-  test.each(names)('the job "%s" is verified by service-verify, which prints its status', async (name) => {
+  test.each(names)('service-verify verifies the job "%s" and prints its status', async (name) => {
     const job = evidenceOf(name);
     const words = [...trust(job), '--subject-name', `svc://jobs/${job.job_id}/result`, '--json'];
     const { exitCode, stdout } = await serviceVerify(['verify', ...words]);
@@ -123,13 +123,13 @@ describe('the evidence that the service serves', () => {
     expect(JSON.parse(stdout)).toMatchObject({ facts: { status: job.result.status, exit_code: job.result.exit_code } });
   });
 
-  test.each(names)('the history of the job "%s" is recomputed by service-verify', async (name) => {
+  test.each(names)('service-verify recomputes the history of the job "%s"', async (name) => {
     const { pages, detailFile } = evidenceOf(name);
     const { exitCode, stdout } = await serviceVerify(['chain', ...pages, '--receipt', detailFile]);
     expect({ exitCode, stdout }).toMatchObject({ exitCode: 0 });
   });
 
-  test('of a long job is refused without the last page of its history', async () => {
+  test('about a long job is refused if the last page of the job’s history is missing', async () => {
     const { pages, detailFile } = evidenceOf('long');
     expect(pages.length).toBeGreaterThan(2);
     expect(await serviceVerify(['chain', ...pages.slice(0, -1), '--receipt', detailFile])).toMatchObject({
@@ -138,7 +138,7 @@ describe('the evidence that the service serves', () => {
     });
   });
 
-  test('of one job is refused as the evidence of another job', async () => {
+  test('about one job is refused as evidence about another job', async () => {
     const [one, other] = [evidenceOf('plain'), evidenceOf('silent')];
     const name = ['--subject-name', `svc://jobs/${one.job_id}/result`];
     expect(await serviceVerify(['verify', ...trust(other), ...name])).toMatchObject({ exitCode: 4 });
@@ -146,7 +146,7 @@ describe('the evidence that the service serves', () => {
     expect(await serviceVerify(['verify', ...mixed, ...name])).toMatchObject({ exitCode: 3 });
   });
 
-  test('passes a policy that states what was observed, and fails a stricter policy', async () => {
+  test('passes a policy that states what was observed, but fails a stricter policy', async () => {
     const job = evidenceOf('files');
     const held = [
       ...['status=succeeded', 'exit_code=0', 'isolation>=linux-shared-kernel', 'networking=disabled', 'seccomp=filter'],
@@ -161,7 +161,7 @@ describe('the evidence that the service serves', () => {
     expect(bad.exitCode).toBe(5);
   });
 
-  test.each(names)('of the job "%s" can be put together as an export that service-verify accepts', async (name) => {
+  test.each(names)('about the job "%s" can be put together as an export that service-verify accepts', async (name) => {
     const job = evidenceOf(name);
     const files = new Map<string, Uint8Array>([
       [EXPORT_FILES.envelope, readFileSync(job.envelope)],

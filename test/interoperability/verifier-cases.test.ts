@@ -1,5 +1,5 @@
 /**
- * The command exits with the code that a vector states, for each vector about a run of a verifier. Some vectors of each
+ * For each vector about a run of a verifier, the command exits with the code that the vector states. Some vectors for each
  * exit code also run as a separate process.
  */
 import { join } from 'node:path';
@@ -51,14 +51,14 @@ test.each(cases.map((row) => [row.id, row.exit, row.why] as const))(
   },
 );
 
-/** Some vectors of every exit code, which show that a process behaves as the command does. */
+/** Some vectors for every exit code. They show that a process behaves like the command. */
 const started = Map.groupBy(cases, ({ exit }) => exit)
   .values()
   .flatMap((rows) => rows.slice(0, 3))
   .toArray();
 
 test.each(started.map((row) => [row.id, row.exit] as const))(
-  'service-verify, started as a process, exits for case %s with %i',
+  'service-verify as a separate process exits for case %s with %i',
   async (id) => {
     const words = wordsOf(started.find((row) => row.id === id) as Case);
     expect(await run(process.execPath, [command, ...words])).toEqual(await serviceVerify(words));

@@ -1,4 +1,4 @@
-/** Keeps processors busy with processes, each of which takes a whole processor if it can. They end when they are disposed. */
+/** Starts processes that keep processors busy, each taking a whole processor if it can. Disposing ends them. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 

@@ -29,7 +29,7 @@ export class Findings implements Shown {
   readonly problems: string[] = [];
   readonly told: string[] = [];
 
-  /** Notes a problem, with what was seen, unless the claim is true. */
+  /** Notes a problem and what was seen, unless `isTrue` is set. */
   holds(what: string, isTrue: boolean, seen: unknown): void {
     if (!isTrue) this.problems.push(`${what}: ${typeof seen === 'string' ? seen : JSON.stringify(seen)}`);
   }

@@ -9,7 +9,7 @@ import { type Claim, Findings } from './claim.ts';
 import { detailsOf, type GradedProgram, graded, processorOf, wordsOf } from './gradings.ts';
 import { bareProcessor, startedProcessor } from './processor.ts';
 
-/** Adds two numbers. Only its header makes this program slow to compile. */
+/** A program that adds two numbers. Only its header makes it slow to compile. */
 export const SUM =
   '#include <bits/stdc++.h>\nint main() { long a, b; std::cin >> a >> b; std::cout << a + b << "\\n"; }\n';
 
@@ -55,7 +55,7 @@ export function isAll(words: readonly string[], word: string): boolean {
   return words.every((one) => one === word);
 }
 
-/** Milliseconds of a processor, without a cell. */
+/** Processor time in milliseconds, without a cell. */
 interface BareCost {
   readonly compiled: number;
   /** The time of all runs together. */

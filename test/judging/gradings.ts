@@ -49,7 +49,7 @@ export async function detailsOf(
   return await Promise.all(ids.map((id) => client.detail(id)));
 }
 
-/** Processor time that receipts state, in milliseconds. */
+/** The processor time stated in receipts, in milliseconds. */
 export function processorOf(details: readonly JobDetail[]): number {
   return details.reduce((sum, { receipt }) => sum + (receipt?.resource_usage?.cpu_ms ?? 0), 0);
 }

@@ -1,6 +1,6 @@
 /**
- * Random graphs of jobs that a real service ran. Their exports are changed as a forger would: another product or output
- * is put in, a job is left out, or one bit of one file is flipped. `service-verify graph` must name the change offline.
+ * Random graphs of jobs that a real service ran. Their exports are changed as a forger would change them: another product or
+ * output is put in, a job is left out, or one bit of one file is flipped. `service-verify graph` must name the change offline.
  */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -111,7 +111,7 @@ async function verified(directory: string, scratch: string) {
   return { exitCode, said: stdout + stderr };
 }
 
-/** Replaces a job, or its output, by that of another job. May also change file lists, and inputs with that output. */
+/** Replaces a job or its output by that of another job. May also adapt file lists, and inputs that contain that output. */
 function swapped(copy: string, { below, ids, builds }: Forging): Change {
   const places = ids.map((_, at) => at).filter((at) => at > 0 && (builds === null || builds[at]?.kind === 'build'));
   const [first, second] = [below(places.length), 1 + below(places.length - 1)];

@@ -14,7 +14,7 @@ export interface KnownProgram {
   readonly name: string;
   readonly language: string;
   readonly code: string;
-  /** The right verdict of a test, by the position of the test. */
+  /** The right verdict on the test at this position. */
   verdictOf(test: number): TestVerdict2;
 }
 
@@ -69,7 +69,7 @@ const VARIANTS: Readonly<Record<Kind, (port: number) => readonly Variant[]>> = {
     python('time_limit', 'burn(2)'),
     c('time_limit', 'burn(2);'),
     bash('time_limit', 'for half in 1 2; do (while :; do :; done) & done; wait'),
-    // A test in which a program sleeps is repeated, and so takes its wall limit twice. So this sleeps in only one test.
+    // A test in which a program sleeps is repeated, and so takes its wall limit twice. So only one test sleeps.
     python('time_limit', 'if at < 10 and shift < 10: time.sleep(600)\nburn(2)'),
   ],
   greedy: () => [

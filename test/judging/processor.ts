@@ -1,4 +1,4 @@
-/** Processor time: of a program that runs bare, and of everything that this process has started. */
+/** Measures processor time: that of a bare program, and that of everything this process has started. */
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -13,7 +13,7 @@ for _ in range(times):
 usage = resource.getrusage(resource.RUSAGE_CHILDREN)
 print((usage.ru_utime + usage.ru_stime) * 1000)`;
 
-/** Milliseconds of a processor that this many runs of a command took. Each run must succeed. */
+/** The processor time, in milliseconds, of this many runs of a command. Each run must succeed. */
 export async function bareProcessor(words: readonly string[], stdin = '', times = 1): Promise<number> {
   const given = ['-c', TIMES, JSON.stringify(words), stdin, String(times)];
   return Number((await run('/usr/bin/python3', given)).stdout);
@@ -21,7 +21,7 @@ export async function bareProcessor(words: readonly string[], stdin = '', times 
 
 const ticksPerSecond = 100;
 
-/** Milliseconds of a processor that all descendants took, also those that ended and were waited for. proc_pid_stat(5). */
+/** The processor time, in milliseconds, of all descendants, including those that were waited for. proc_pid_stat(5). */
 export function startedProcessor(): number {
   const ticks = descendantsOf('self').map((pid) => ticksOf(pid).together);
   return (ticks.reduce((sum, each) => sum + each, ticksOf('self').children) * 1000) / ticksPerSecond;

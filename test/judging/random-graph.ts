@@ -3,7 +3,7 @@ import type { JobSubmission, ServiceClient } from '@vouchbox/client';
 
 export interface GraphJob {
   readonly kind: 'build' | 'test' | 'step';
-  /** The positions of the jobs whose outputs this job gets. They come later in the graph. */
+  /** The positions of the jobs whose outputs this job gets. Those jobs come later in the graph. */
   readonly on: readonly number[];
   /** The position of the build whose product a test starts. */
   readonly product?: number;

@@ -38,7 +38,7 @@ function claim(
   };
 }
 
-/** Runs the same tests by a request and by the command, which must both accept all of them. */
+/** Runs the same tests by a request and by the command. Both must accept all of them. */
 async function acceptedBothWays(
   service: JudgingService,
   found: Findings,

@@ -1,4 +1,4 @@
-/** The tool that docs/LOG.md names catches each cheat of an operator, or docs/LOG.md says that no tool catches it. */
+/** For each cheat by an operator, the tool that docs/LOG.md names catches it, or docs/LOG.md says that no tool does. */
 import { describe, expect, test } from 'vitest';
 import { CHEATS, documentText } from './cheats.ts';
 import { Operator } from './operator.ts';
@@ -14,7 +14,7 @@ describe('an operator who', () => {
   });
 });
 
-test.each(CHEATS)('docs/LOG.md says of an operator who $what whether it is caught', ({ document }) => {
+test.each(CHEATS)('docs/LOG.md says whether an operator who $what is caught', ({ document }) => {
   expect(documentText()).toContain(document);
 });
 

@@ -1,6 +1,6 @@
 /**
  * The cheats that an operator with all keys may try, and the tool that catches each cheat. The list also has the cheats
- * that no log catches. `docs/LOG.md` says the same about each of them.
+ * that no log catches. `docs/LOG.md` says the same about each cheat.
  */
 import { readFileSync } from 'node:fs';
 import { signingKey } from '../../packages/verifier/test/attested-job.ts';
@@ -12,11 +12,11 @@ export interface Cheat {
   readonly what: string;
   /** The tool that catches this cheat; null if no tool does. */
   readonly tool: string | null;
-  /** The exit code and the words with which the tool reports the cheat. */
+  /** The tool's exit code and words when it reports the cheat. */
   readonly told?: readonly [code: number, words: RegExp];
-  /** Cheats, and runs the tool. */
+  /** Cheats, then runs the tool. */
   readonly tried?: (operator: Operator) => Promise<Said>;
-  /** Words of docs/LOG.md about this cheat. */
+  /** Words from docs/LOG.md about this cheat. */
   readonly document: string;
 }
 
@@ -233,7 +233,7 @@ export const CHEATS: readonly Cheat[] = [
   { what: 'cheats one person who says nothing', tool: null, document: 'Cheating one person who says nothing' },
 ];
 
-/** The text of docs/LOG.md, in one line. */
+/** The text of docs/LOG.md on one line. */
 export function documentText(): string {
   return readFileSync(new URL('../../docs/LOG.md', import.meta.url), 'utf8').replaceAll(/\s+/g, ' ');
 }

@@ -1,4 +1,4 @@
-/** Loaded into a witness before its own code (`--import`): kills the witness once it has stored a head and before it answers. */
+/** Loaded into a witness before its own code (`--import`): kills the witness after it stores a head and before it answers. */
 import { ServerResponse } from 'node:http';
 
 const send = Reflect.get(ServerResponse.prototype, 'writeHead');

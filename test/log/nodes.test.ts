@@ -1,6 +1,6 @@
 /**
- * Two nodes on one database with one log. Each node is killed in the middle of a burst, and one of them while its first canary
- * runs. The log must be one tree with one leaf for each job.
+ * Two nodes with one database and one log. Each node is killed in the middle of a burst, and one node while its first
+ * canary runs. The log must be one tree with one leaf for each job.
  */
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,9 +19,9 @@ import { isLongForm } from '../rig/form.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
 
 const BURST = 60;
-/** How long it may take on a busy machine until another node ends the jobs of a killed node. */
+/** How long another node on a busy machine may take to end a killed node's jobs. */
 const patience = { timeout: 90_000, interval: 100 };
-/** A test waits several times, each time up to `patience`. On a machine without other work, it takes a minute. */
+/** A test waits several times, each time up to `patience`. On an idle machine, the test takes a minute. */
 const testMilliseconds = 10 * 60_000;
 
 let scratch: string;
@@ -91,7 +91,7 @@ describe.runIf(isLongForm)('two nodes on one database', () => {
   });
   afterAll(() => dropSchema(schema));
 
-  test('keep one tree with a witness even if each of them is killed during a burst of jobs', {
+  test('keep one tree with a witness even if each node is killed during a burst of jobs', {
     tags: ['Log-2', 'Log-7'],
     timeout: testMilliseconds,
   }, async () => {
@@ -118,7 +118,7 @@ describe.runIf(isLongForm)('two nodes on one database', () => {
     };
     const publicKey = file((await one.client.publicKey()).public_key_pem);
 
-    /** Submits at both nodes in turn. If a node does not answer, submits at the other node. */
+    /** Submits at each node in turn. If a node does not answer, submits at the other. */
     const accepted = async (name: string) => {
       let [node, another] = name.length % 2 === 0 ? [one, other] : [other, one];
       return await vi.waitFor(async () => {
@@ -164,7 +164,7 @@ describe.runIf(isLongForm)('two nodes with canaries', () => {
   });
   afterAll(() => dropSchema(schema));
 
-  test('run one canary each, and a node that was killed during its canary runs another one', {
+  test('run one canary each, and a node that was killed during its canary runs another', {
     tags: ['Canary-1'],
     timeout: testMilliseconds,
   }, async () => {
@@ -185,8 +185,8 @@ describe.runIf(isLongForm)('two nodes with canaries', () => {
     for (const node of [one, other]) await vi.waitFor(() => hasCanary(node), patience);
     for (let each = 0; each < 20; each++) await Promise.all([one.client.run(program), other.client.run(program)]);
     const ended = () => canaries().then((rows) => rows.map(({ status }) => status));
-    // The last attempt of a canary is to take too much memory, so a whole canary ends as oom_killed. The kill of the
-    // node ended the first canary earlier, unless that canary was already over on a busy machine.
+    // A canary's last attempt is to take too much memory, so a whole canary ends as oom_killed. Killing the node ended
+    // the first canary earlier, unless that canary was already over on a busy machine.
     const first = expect.stringMatching(/^(error|oom_killed)$/) as string;
     await expect.poll(ended, { timeout: 60_000 }).toEqual([first, 'oom_killed', 'oom_killed']);
     for (const node of [one, other]) expect(await node.stop()).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * A scripted operator who has every key of a service: the key that signs results, and the key of the log. The operator makes
- * everything with the code that the service uses, and gives files to the tools of the people whom the operator cheats.
+ * A scripted operator who has every key of a service: the key that signs results and the log's key. The operator makes
+ * everything with the service's own code, and gives files to the tools of the people whom the operator cheats.
  */
 import { sign } from 'node:crypto';
 import {
@@ -23,7 +23,7 @@ import {
 import { TestLog, testCosignature, testNoteKey } from '../rig/test-log.ts';
 
 export const TENANT = 'acme';
-/** A time of the witness's clock, in seconds since the epoch. Everything here happens on one day. */
+/** A time on the witness's clock, in seconds since the epoch. Everything here happens on one day. */
 export const at = (hour: number, minute = 0) => Date.UTC(2026, 0, 1, hour, minute) / 1000;
 export const timeOf = (seconds: number) => new Date(seconds * 1000).toISOString();
 
@@ -36,7 +36,7 @@ export interface Said {
 export class Operator implements Disposable {
   readonly key: SigningKey = signingKey();
   readonly log = new TestLog();
-  /** The key of the witness, who is somebody else. */
+  /** The witness's key. The witness is somebody else. */
   readonly witness = testNoteKey('witness.example', 'cosignature');
   readonly #scratch = new Scratch();
   #written = 0;
@@ -53,13 +53,13 @@ export class Operator implements Disposable {
     return attestedJob({ tenant: TENANT, job_id, key: this.key, tenant_number: number, ...options });
   }
 
-  /** Writes the export of a job, and returns its directory. */
+  /** Writes a job's export, and returns the export's directory. */
   directory(job: AttestedJob): string {
     const manifest = exportManifest(job, job.files);
     return this.#scratch.writeAll(`export-${++this.#written}`, new Map([...job.files, [EXPORT_MANIFEST, manifest]]));
   }
 
-  /** Appends a result to a log, and returns its position. */
+  /** Appends a result to a log, and returns the result's position. */
   logged(job: AttestedJob, log = this.log): number {
     return log.appendSigned(job.attestation.envelope, job.key.publicKeyPem);
   }
@@ -69,7 +69,7 @@ export class Operator implements Disposable {
     for (let each = 0; each < count; each++) log.append(new TextEncoder().encode(`${word} ${log.size}`));
   }
 
-  /** The promise that the log answers for a job by a time. */
+  /** The promise that the log will answer for this job by this time. */
   promise({ tenant, job_id, receipt }: AttestedJob, answerBy: number, tenantJobNumber: number): string {
     const { code_sha256, language, args_sha256 } = receipt;
     const predicate: PromisePredicate = {
@@ -85,13 +85,13 @@ export class Operator implements Disposable {
     return this.file(signStatement(promiseStatement(predicate), this.#signer).envelope);
   }
 
-  /** The head of a log that the witness signed at a time. */
+  /** A log's head, signed by the witness at this time. */
   witnessed(time: number, log = this.log): string {
     const { size } = log;
     return this.file(log.checkpoint(size, testCosignature(this.witness, log.headText(size), time)));
   }
 
-  /** Runs `service-verify` as somebody who pinned the keys of this operator and of the witness. */
+  /** Runs `service-verify` as somebody who pinned this operator's keys and the witness's key. */
   async verify(command: string, files: readonly string[], more: readonly string[] = []): Promise<Said> {
     const trust = ['--public-key', this.file(this.key.publicKeyPem)];
     const words = command === 'head' ? [] : command === 'same' ? trust : [...trust, '--tenant', TENANT];

@@ -1,11 +1,11 @@
-/** The test files that load a source, found from the paths in quotes: imports, and threads started by their path. */
+/** Finds the test files that load a source, by the paths in quotes: imports, and threads started by path. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 const TYPES_ONLY = /^(?:import|export) type [^;]*;/gm;
 const QUOTED = /(['"])((?:\.{1,2}\/[^'"\n]+\.ts)|(?:@?vouchbox[^'"\n]*))\1/g;
 
-/** The files that load each source of a tree directly. Paths are relative to the tree. */
+/** For each source in a tree, the files that load it directly. Paths are relative to the tree. */
 export type Loaders = ReadonlyMap<string, ReadonlySet<string>>;
 
 export function loadersOf(tree: string): Loaders {

@@ -1,5 +1,5 @@
 /**
- * `npm run mutate -- NAME…`: makes statements false by the changes of `mutations.ts`, one after another, and says which tests
+ * `npm run mutate -- NAME…`: makes statements false with the changes in `mutations.ts`, one after another, and says which tests
  * noticed. It works on a copy of the tree, and runs only the tests with the statement's id as a tag. It exits with 1 if a
  * change was not noticed or could not be made. Without a name, it makes all changes.
  */

@@ -1,5 +1,5 @@
 /**
- * Changes of the sources, each of which makes statements of docs/SPEC.md false. For every statement that a change names, a
+ * Changes to the sources. Each change makes statements of docs/SPEC.md false. For every statement that a change names, a
  * test with that id as a tag must fail: `npm run mutate`.
  */
 export interface Mutation {
@@ -7,7 +7,7 @@ export interface Mutation {
   readonly name: string;
   readonly falsifies: readonly [string, ...string[]];
   readonly file: string;
-  /** The text that the change replaces. It occurs once in the file. */
+  /** The text that the change replaces. The file has it once. */
   readonly from: string;
   readonly to: string;
 }

@@ -1,4 +1,4 @@
-/** Runs the tests that have one of these ids as a tag, in a tree of the project, and says how each test ended. */
+/** In a tree of the project, runs the tests tagged with one of these ids, and says how each test ended. */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ interface Report {
 
 const MILLISECONDS_MAX = 600_000;
 
-/** Rejects if the run gave no report, for example because the tests could not be loaded. */
+/** Runs these tests. Rejects if the run gave no report, for example because the tests could not be loaded. */
 export async function runMarked(tree: string, ids: readonly string[]): Promise<MarkedRun> {
   const report = join(tree, 'marked.json');
   const filter = ids.join(' || ');
@@ -35,14 +35,14 @@ export async function runMarked(tree: string, ids: readonly string[]): Promise<M
   };
 }
 
-/** The test files that contain one of the ids. Loading the other files would only take time. */
+/** The test files that contain one of the ids. To load other files would only take time. */
 async function filesThatName(tree: string, ids: readonly string[]): Promise<string[]> {
   const names = ids.flatMap((id) => ['-e', `'${id}'`]);
   const found = await finished('grep', ['-rlF', ...names, '--include=*.test.ts', 'packages', 'test'], tree);
   return found.split('\n').filter((file) => file !== '');
 }
 
-/** The output of a command, even if the command failed: a test that fails is the goal. */
+/** A command's output, even if the command failed, because a failing test is the goal. */
 function finished(command: string, given: readonly string[], cwd: string): Promise<string> {
   const options = { cwd, timeout: MILLISECONDS_MAX, maxBuffer: 64 * 1024 * 1024 };
   return new Promise((resolve) => {

@@ -1,8 +1,8 @@
 /**
- * `npm run mutate:sample -- FOLDER…`: makes small changes at random places of each folder's sources, in a copy of the
+ * `npm run mutate:sample -- FOLDER…`: makes small changes at random places in each folder's sources, in a copy of the
  * tree, and lists the changes that no test notices. It runs the tests that load the changed file, nearest first, and stops
- * at the first failure. A reader must judge the listed changes, because some of them make no difference to users of the
- * folder. README.md describes the options.
+ * at the first failure. A reader must judge the listed changes, because some make no difference to the folder's users.
+ * README.md describes the options.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -14,7 +14,7 @@ import { copyOfTree, type TreeCopy } from '../../tools/copy-of-tree.ts';
 import { loadersOf, testsThatLoad } from './loading-tests.ts';
 import { type SmallChange, smallChanges } from './small-changes.ts';
 
-/** The timeout of a run that the change may make endless. */
+/** The timeout of a run, because the change may make the run endless. */
 const LONGEST_SECONDS = 300;
 const { positionals: folders, values } = parseArgs({
   allowPositionals: true,
@@ -48,8 +48,8 @@ function isIncluded(file: string): boolean {
 }
 
 /**
- * Some changes of the sources of a folder. A digest of the seed and of the changed line gives their order. So a larger
- * count begins with the same changes, and a new line elsewhere does not change the order.
+ * Some changes to a folder's sources. A digest of the seed and of the changed line gives their order. So a larger count
+ * begins with the same changes, and a new line elsewhere does not change the order.
  */
 function sampleOf(tree: TreeCopy, folder: string): PlacedChange[] {
   const files = sourcesIn(tree, folder).filter((file) => !/\.(?:test|fixture)\.ts$/.test(file));
@@ -72,7 +72,7 @@ function rankOf({ file, line, from, to, text }: PlacedChange): number {
   return digest.digest().readUIntBE(0, 6);
 }
 
-/** Runs test files in a process group of their own, which ends as a whole when the time is over. */
+/** Runs test files in a process group of their own. The group ends as a whole when the time is over. */
 async function outcomeOf(tree: TreeCopy, tests: readonly string[], secondsMax: number): Promise<Outcome> {
   if (tests.length === 0) return 'SURVIVED';
   const temporary = join(tree.path, '../tmp');
@@ -97,7 +97,7 @@ async function outcomeOf(tree: TreeCopy, tests: readonly string[], secondsMax: n
   return status === 0 ? 'SURVIVED' : 'noticed';
 }
 
-/** The output of the latest run. */
+/** The latest run's output. */
 function outputOf(tree: TreeCopy): string {
   return join(tree.path, '../output.txt');
 }
@@ -106,7 +106,7 @@ function secondsSince(start: number): number {
   return (performance.now() - start) / 1000;
 }
 
-/** The seconds that all tests of a folder take without a change. */
+/** How many seconds a folder's tests take without a change. */
 async function secondsUnchanged(tree: TreeCopy, folder: string): Promise<number> {
   const start = performance.now();
   const tests = sourcesIn(tree, folder).filter((file) => file.endsWith('.test.ts'));

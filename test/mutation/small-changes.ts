@@ -1,10 +1,10 @@
-/** Small changes of a source, found by its syntax. Each one makes the source behave differently, so a test should notice it. */
+/** Small changes to a source, found by its syntax. Each one makes the source behave differently, so a test should notice it. */
 import ts from 'typescript';
 
 export interface SmallChange {
-  /** The number of the line, from 1. */
+  /** The line number, from 1. */
   readonly line: number;
-  /** The text before and after, each on one line. */
+  /** The text before and after the change, each on one line. */
   readonly from: string;
   readonly to: string;
   /** The whole changed source. */
@@ -24,7 +24,7 @@ const OTHER_OPERATOR: Readonly<Partial<Record<ts.SyntaxKind, string>>> = {
   [ts.SyntaxKind.MinusToken]: '+',
 };
 
-/** Every small change of one source, without changes of types, imports and texts. */
+/** Every small change to one source, except changes to types, imports and texts. */
 export function smallChanges(source: string): SmallChange[] {
   const file = ts.createSourceFile('source.ts', source, ts.ScriptTarget.Latest, true);
   const changes: SmallChange[] = [];
@@ -37,7 +37,7 @@ export function smallChanges(source: string): SmallChange[] {
   return changes;
 }
 
-/** The replacements of a node, or of a part of it. */
+/** The replacements for a node, or for a part of the node. */
 function changesAt(node: ts.Node): [at: ts.Node, to: string][] {
   if (ts.isBinaryExpression(node)) {
     if (node.operatorToken.kind === ts.SyntaxKind.QuestionQuestionToken) return [[node, `(${node.left.getText()})`]];

@@ -25,7 +25,7 @@ export default defineConfig({
     maxWorkers: 1,
     bail: 1,
     testTimeout: 30_000,
-    // Every change is tried with the same random values, so that chance does not decide whether a test notices it.
+    // Every change is tried with the same random values, so chance does not decide whether a test notices the change.
     provide: { propertySeed: 1 },
     expect: { poll: { timeout: 15_000 } },
     sequence: { sequencer: AsGiven },

@@ -1,4 +1,4 @@
-/** A program of another project compiles strictly against the declarations, which the compiler checks too. */
+/** A program of another project compiles strictly against the declarations. The compiler checks the declarations, too. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { PINNED_PATH, Project } from './project.ts';

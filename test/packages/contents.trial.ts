@@ -74,7 +74,7 @@ describe.each(tarballs)('the tarball of $name', ({ name, path }) => {
     expect(messages).toEqual([]);
   });
 
-  test('passes are-the-types-wrong for modules without a problem', async () => {
+  test('passes are-the-types-wrong without a problem for ES modules', async () => {
     const result = await checkPackage(createPackageFromTarballData(new Uint8Array(readFileSync(path))), {
       // These entries are a document and JSON, not modules.
       excludeEntrypoints: ['./openapi.json', './verify.html'],

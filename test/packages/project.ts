@@ -7,16 +7,16 @@ import { promisify } from 'node:util';
 
 const checkout = join(import.meta.dirname, '../..');
 
-/** The path of this machine, without the checkout's own commands. */
+/** This machine's PATH, without the checkout's own commands. */
 export const SYSTEM_PATH = (process.env['PATH'] ?? '')
   .split(delimiter)
   .filter((directory) => !directory.startsWith(checkout))
   .join(delimiter);
 
-/** The path that begins with the directory of the Node that runs this process. */
+/** The PATH that begins with the directory of the Node that runs this process. */
 export const PINNED_PATH = `${dirname(process.execPath)}${delimiter}${SYSTEM_PATH}`;
 
-/** Variables of this run, of the npm that started it and of the checkout, which another folder must not see. */
+/** Variables that another folder must not see: those of this run, of the npm that started it, and of the checkout. */
 const OURS = /^(NODE_(OPTIONS|COMPILE_CACHE|ENV|PATH)$|VITEST|TEST$|SERVICE_|npm_(?!config_(registry|cafile|cache)$))/i;
 
 export class Project implements Disposable {
@@ -40,7 +40,7 @@ export class Project implements Disposable {
     await promisify(execFile)('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', ...words], options);
   }
 
-  /** Runs a command of the folder, or of its path, until the command ends. */
+  /** Runs a command from the folder or from its PATH until the command ends. */
   run(command: string, ...words: readonly string[]): SpawnSyncReturns<string> {
     const env = {
       ...this.environment,

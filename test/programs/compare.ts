@@ -35,7 +35,7 @@ export function passed({ ended }: Run): boolean {
   return ended === 'exit 0';
 }
 
-/** Where programs run, and the callback for each run. */
+/** The classes to try, how to run a program, and the callbacks for each run. */
 export interface Trial {
   readonly classes: readonly ClassName[];
   /** Runs a program in a place, or returns the result of an earlier run. */
@@ -74,7 +74,7 @@ function shown(text: string): string {
   return JSON.stringify(text.length > 300 ? `${text.slice(0, 300)}…` : text);
 }
 
-/** The end of the output, where the reason of a failure is. */
+/** The end of the output, which shows the reason for a failure. */
 function lastLines(text: string): string {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const telling = lines.filter((line) => /^(ERROR|FAIL|\w*Error|OSError|.*skipped)\b/.test(line));

@@ -6,7 +6,7 @@ import { LARGEST_LIMITS, type TriedProgram } from './program.ts';
 const TESTSUITE_PACKAGE = 'libpython3.11-testsuite';
 const DIRECTORY = '/usr/lib/python3.11/test';
 const PYTHON = '/usr/bin/python3.11';
-/** The end of the run of a test file that skipped all of its tests. */
+/** How the run of a test file ends if the file skipped all of its tests. */
 export const SKIPPED = 'exit 77';
 
 /** The programs that use the system most: its files, processes, terminals, memory, sockets and time. */

@@ -24,7 +24,7 @@ export async function openCellRunner(provider: ClassName): Promise<CellRunner> {
     host: '127.0.0.1',
     port: '0',
     provider,
-    // In half of the programs, a server is started and called.
+    // Half of the programs start and call a server.
     loopback: 'on',
     'legacy-keys': 'programs=key-of-programs',
     concurrency: String(AT_ONCE),

@@ -39,7 +39,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Whether a NAME selects test files, which need not be among the chosen files. */
+/** Whether a NAME selects test files. These need not be among the chosen files. */
 function isEveryTestMeant(): boolean {
   return values.all || positionals.some((wanted) => wanted.startsWith('cpython/'));
 }

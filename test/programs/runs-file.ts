@@ -1,5 +1,5 @@
 /**
- * The result of each run, one JSON object a line. It is written at once, so that an interrupted trial can resume. If a
+ * The result of each run, one JSON object per line. Each result is written at once, so that an interrupted trial can resume. If a
  * program has several lines for a place, the last line counts.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';

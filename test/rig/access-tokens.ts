@@ -1,4 +1,4 @@
-/** An issuer of access tokens for tests: a key pair, its JWK set in a file, and tokens of RFC 9068 signed with it. */
+/** An issuer of access tokens for tests: a key pair, its JWK set in a file, and RFC 9068 tokens that it signs. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,11 +11,11 @@ export interface TokenClaims {
   readonly subject?: string;
   /** Seconds from now; negative for an expired token. */
   readonly lifetimeSeconds?: number;
-  /** Members that are added to the header, or replace its members. */
+  /** Members to add to the header or to replace there. */
   readonly header?: Readonly<Record<string, unknown>>;
 }
 
-/** Disposing removes the file. */
+/** A token issuer. Disposing it removes the file. */
 export interface TokenIssuer extends Disposable {
   /** The settings that make a service trust this issuer. */
   readonly settings: RigSettings;

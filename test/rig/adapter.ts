@@ -1,9 +1,9 @@
-/** An adapter for the tests of a file. It calls the service of their rig. */
+/** An adapter for the tests in one file. It calls the service of these tests' rig. */
 import { type AdapterName, openAdapter } from '@vouchbox/adapters';
 import { afterAll, beforeAll } from 'vitest';
 import type { Rig } from './rig.ts';
 
-/** Opens an adapter of the tenant `alpha` while the tests run, and returns its address. */
+/** Opens an adapter for the tenant `alpha` while the tests run, and returns the adapter's address. */
 export function useAdapter(rig: () => Rig, name: AdapterName, key: string | null = null): () => string {
   let opened: Awaited<ReturnType<typeof openAdapter>>;
   beforeAll(async () => {
@@ -13,7 +13,7 @@ export function useAdapter(rig: () => Rig, name: AdapterName, key: string | null
   return () => opened.url;
 }
 
-/** The job of a Judge0 token. */
+/** The id of the job that a Judge0 token stands for. */
 export const jobOf = (token: string) => (token.startsWith('job_') ? (token.split('.')[0] ?? '') : `job_${token}`);
 
 export interface AdapterAnswer {

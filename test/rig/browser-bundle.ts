@@ -1,7 +1,7 @@
-/** Bundles a package as a script for a page. */
+/** Bundles a package into a script for a page. */
 import { build, type Rolldown } from 'vite';
 
-/** One script that sets a global variable of this name to the entry's exports. */
+/** One script that sets a global variable with this name to the entry's exports. */
 export async function browserBundle(entry: URL, name: string): Promise<string> {
   const output = await build({
     configFile: false,

@@ -1,6 +1,6 @@
 /**
  * Debian's Chromium, driven by Playwright, for tests of the built pages. Only this file imports Playwright and axe. The
- * set-up installs the browser; nothing is downloaded from elsewhere.
+ * set-up installs the browser. Nothing is downloaded from elsewhere.
  */
 import { AxeBuilder } from '@axe-core/playwright';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
@@ -9,7 +9,7 @@ export type { Browser, Locator, Page } from 'playwright-core';
 
 const EXECUTABLE = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 
-/** Chromium's own sandbox does not run as root; the other flags keep it from looking for updates and the like. */
+/** Chromium's own sandbox does not run as root. The other flags stop Chromium's search for updates and similar requests. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -20,15 +20,15 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-/** Starts a browser without a window. Closing it ends its processes. */
+/** Starts a browser without a window. Closing the browser ends its processes. */
 export function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: EXECUTABLE, args: FLAGS });
 }
 
-/** An open page, with a record of its requests and troubles. Disposing closes the page and removes all that it stored. */
+/** An open page, with a record of its requests and troubles. Disposing closes the page and removes everything it stored. */
 export interface WatchedPage extends AsyncDisposable {
   readonly page: Page;
-  /** The addresses of all requests of the page, in order. The first is that of the page itself. */
+  /** The addresses of all the page's requests, in order. The first is the page's own address. */
   readonly requests: readonly string[];
   /** Uncaught errors, dialogs, and errors in the console, such as violations of the page's policy. */
   readonly troubles: readonly string[];
@@ -48,7 +48,7 @@ export async function openPage(
   page.on('pageerror', (error) => troubles.push(error.message));
   page.on('console', (message) => {
     const { url } = message.location();
-    // A 404 is an error for a browser, but normal here: a proof comes after a job's end, and a canary may not exist.
+    // A browser reports a 404 as an error, but it is normal here: a proof comes after a job's end, and a canary may not exist.
     const isAnswer = /\/(log-proof|canary)$/.test(url) && message.text().includes('404');
     if (message.type() === 'error' && !isAnswer) troubles.push(`${message.text()} ${url}`);
   });
@@ -60,7 +60,7 @@ export async function openPage(
   return { page, requests, troubles, [Symbol.asyncDispose]: () => context.close() };
 }
 
-/** The problems that axe finds in the page, a line each: the rule, and the first element that breaks the rule. */
+/** The problems that axe finds in the page, one line for each: the rule, and the first element that breaks it. */
 export async function accessibilityProblems(page: Page): Promise<string[]> {
   const { violations } = await new AxeBuilder({ page }).analyze();
   return violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes[0]?.html ?? ''}`);

@@ -3,14 +3,14 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-/** The file of the command. */
+/** The command's file. */
 export const commandFile = join(import.meta.dirname, '../../packages/cli/bin/vouchbox');
 
 export interface CommandOptions {
-  /** Variables that are added to an environment with only PATH and a HOME without profiles of `vouchbox login`. */
+  /** Variables to add to an environment that has only PATH and a HOME without profiles from `vouchbox login`. */
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
-  /** Leaves stdin open until `endInput`. */
+  /** Leaves stdin open until `endInput` is called. */
   readonly keepsInput?: true;
   readonly cwd?: string;
   /** The words of an outer command that starts `vouchbox`, such as `unshare`. */
@@ -25,7 +25,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** A running `vouchbox`. Disposing asks it to stop if it still runs, because a killed command could not clean up. */
+/** A running `vouchbox`. Disposing asks it to stop if it still runs: a killed command could not clean up. */
 export class Command implements AsyncDisposable {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #closed: Promise<unknown>;
@@ -50,7 +50,7 @@ export class Command implements AsyncDisposable {
     if (!options.keepsInput) this.#child.stdin.end(options.stdin);
   }
 
-  /** Writes this text to stdin, and ends stdin. */
+  /** Writes this text to stdin, then ends stdin. */
   endInput(text: string): void {
     this.#child.stdin.end(text);
   }
@@ -63,7 +63,7 @@ export class Command implements AsyncDisposable {
     this.#child.kill(signal);
   }
 
-  /** Resolves with the match once stdout has it; rejects if the command ends without it. */
+  /** Resolves with the match once stdout has one. Rejects if the command ends without a match. */
   shows(pattern: RegExp): Promise<RegExpExecArray> {
     return this.#writes('stdout', pattern);
   }

@@ -1,6 +1,6 @@
 /**
- * The contract as a client reads it: the OpenAPI document that a service serves. It says what a client may send, and which
- * answers an operation may give.
+ * The contract as a client reads it: the OpenAPI document that a service serves. The document says what a client may send,
+ * and which answers an operation may give.
  */
 import Schema from 'typebox/schema';
 import type { Answer } from './rig.ts';
@@ -59,7 +59,7 @@ interface Document {
   };
 }
 
-/** One operation, with what may be sent to it. */
+/** One operation, and what may be sent to it. */
 export interface ContractOperation {
   readonly id: string;
   readonly method: string;
@@ -71,7 +71,7 @@ export interface ContractOperation {
   readonly errorCodes: readonly string[];
 }
 
-/** Headers of the protocols HTTP and WebSocket, which no document lists. OpenAPI 3.1 § Response Object. */
+/** Headers of HTTP and WebSocket themselves. No OpenAPI document lists them. OpenAPI 3.1 § Response Object. */
 const OF_HTTP: ReadonlySet<string> = new Set([
   ...['connection', 'content-type', 'date', 'keep-alive', 'transfer-encoding'],
   ...['sec-websocket-accept', 'sec-websocket-protocol', 'upgrade'],
@@ -102,20 +102,20 @@ export class Contract {
     );
   }
 
-  /** Returns the schema to which a reference points, and any other schema unchanged. */
+  /** Resolves a reference to its schema. Returns any other schema unchanged. */
   resolved(schema: JsonSchema): JsonSchema {
     const name = schema.$ref?.replace('#/components/schemas/', '');
     return name === undefined ? schema : (this.#document.components.schemas[name] as JsonSchema);
   }
 
-  /** The path, such as `/signer/key_id`, of the first member of a value that the schema does not name; null if there is none. */
+  /** The path (such as `/signer/key_id`) of the first member of `value` that the schema does not name; null if it names all. */
   unlistedIn(schema: JsonSchema, value: unknown, path = ''): string | null {
     const { anyOf, allOf, properties, items } = this.resolved(schema);
     if (anyOf !== undefined) {
       const found = anyOf.filter((one) => this.fits(one, value)).map((one) => this.unlistedIn(one, value, path));
       return found.includes(null) ? null : (found[0] ?? null);
     }
-    // The first schema names all members, and the other schemas only restrict it.
+    // The first schema names all members. The other schemas only restrict the first.
     if (allOf !== undefined) return this.unlistedIn(allOf[0] ?? {}, value, path);
     if (Array.isArray(value)) {
       const found = value.map((item, index) => this.unlistedIn(items ?? {}, item, `${path}/${index}`));
@@ -130,7 +130,7 @@ export class Contract {
     return null;
   }
 
-  /** Whether a value fits a schema of the document. */
+  /** Whether a value fits a schema in the document. */
   fits(schema: JsonSchema, value: unknown): boolean {
     const key = JSON.stringify(schema);
     let check = this.#checks.get(key);
@@ -142,17 +142,17 @@ export class Contract {
     return check(value);
   }
 
-  /** How an answer of an operation differs from the document; null if it does not differ. */
+  /** How an operation's answer differs from the document, or that the service failed; null if neither. */
   problemWith(operation: ContractOperation, answer: Answer): string | null {
     return answer.status === 500 ? 'it failed' : this.mismatchOf(operation, answer);
   }
 
-  /** The first difference between an answer, even a failure, and the document; null if there is none. */
+  /** How an answer differs from the document, also if the service failed; null if it does not differ. */
   mismatchOf(operation: ContractOperation, answer: Answer): string | null {
     return this.headMismatchOf(operation, answer) ?? this.#bodyProblem(this.#responseTo(operation, answer), answer);
   }
 
-  /** Like `mismatchOf`, for only the status, the headers and the media type. */
+  /** Like `mismatchOf`, but only for the status, the headers and the media type. */
   headMismatchOf(operation: ContractOperation, answer: Answer): string | null {
     const response = this.#responseTo(operation, answer);
     if (response === null) return `the status ${answer.status} is not in the contract`;
@@ -162,12 +162,12 @@ export class Contract {
     return this.#headerProblem(response, answer.headers);
   }
 
-  /** The statuses of all answers that the document lists for an operation, also of refusals. */
+  /** The statuses of all answers, including refusals, that the document lists for an operation. */
   statusesOf({ method, path }: ContractOperation): number[] {
     return Object.keys(this.#document.paths[path]?.[method.toLowerCase()]?.responses ?? {}).map(Number);
   }
 
-  /** The media types of an answer, with their schemas. */
+  /** The media types that an answer may have, with their schemas. */
   contentOf(id: string, status: number): Readonly<Record<string, unknown>> {
     const operation = this.operations.find((candidate) => candidate.id === id);
     return (operation && this.#responseTo(operation, { status })?.content) ?? {};

@@ -1,4 +1,4 @@
-/** Drives a grading as a service does, and collects the evidence that a verifier gets. */
+/** Drives a grading as a service does, and collects the evidence for a verifier. */
 import type { JobSubmission, RunResult, ServiceClient } from '@vouchbox/client';
 import { exportFiles } from '@vouchbox/evidence';
 import { GRADING_FILE, VERDICT_FILE } from '@vouchbox/protocol/grading';
@@ -28,7 +28,7 @@ export interface DrivenGrading {
 
 const TODAY: Abilities = { large_outputs: true, build: false };
 
-/** Makes every job that is due, round after round. */
+/** Submits every job that is due, round after round. */
 export async function driveGrading(
   client: ServiceClient,
   { plan, program }: Pick<Known, 'plan' | 'program'>,
@@ -50,7 +50,7 @@ export async function driveGrading(
   }
 }
 
-/** Runs the judge over a grading, which may be a forged one. */
+/** Runs the judge on a grading. The grading may be forged. */
 export async function judgeGrading(
   client: ServiceClient,
   grading: Grading2,
@@ -66,7 +66,7 @@ export async function judgeGrading(
   return { verdict: JSON.parse(Buffer.from(bytes).toString()), files };
 }
 
-/** The evidence of the first program of a grading that the service made, once the grading has ended. */
+/** The evidence for the first program in a grading made by the service, once the grading has ended. */
 export async function filesOfGrading(client: ServiceClient, grading_id: string): Promise<VerdictFiles> {
   const { graded } = await client.waitForGrading(grading_id);
   const judge = String(graded[0]?.verdict?.job_id);
@@ -94,7 +94,7 @@ export async function verified(client: ServiceClient, files: VerdictFiles): Prom
   return await verifyVerdict(files, { publicKeys: [public_key_pem], tenant: 'alpha' });
 }
 
-/** The checks that fail. */
+/** The checks that fail for these files. */
 export async function problemsOf(client: ServiceClient, files: VerdictFiles): Promise<readonly string[]> {
   const { checks } = await verified(client, files);
   return checks.flatMap(({ name, isGood, detail }) => (isGood ? [] : [`${name}: ${detail}`]));

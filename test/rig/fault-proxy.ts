@@ -1,13 +1,13 @@
 /**
- * A proxy on loopback that passes requests to a service, and makes the faults that a test asks for. It sends whole bodies,
- * and connects the two ends of a stream. `clients/README.md` lists the faults.
+ * A proxy on loopback that passes requests to a service and causes the faults that a test asks for. It reads each body whole
+ * before sending it, and connects the two ends of a stream. `clients/README.md` lists the faults.
  */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 
-/** An answer that the proxy itself gives, and not the service: a refusal with a `code`, or any other `body`. */
+/** An answer that the proxy gives instead of the service: a refusal with a `code`, or any other `body`. */
 interface OwnAnswer {
   readonly status: number;
   readonly code?: string;
@@ -45,9 +45,9 @@ interface Received {
 export interface FaultProxy extends AsyncDisposable {
   readonly url: string;
   readonly seen: readonly Seen[];
-  /** Called when a request arrived. */
+  /** Called when a request has arrived. */
   onRequest: (operation: string) => void;
-  /** Called when an answer is kept back, which lasts until the proxy is closed. */
+  /** Called when an answer is held back. It is held until the proxy is closed. */
   onHeld: (operation: string) => void;
 }
 
@@ -70,7 +70,7 @@ export async function openFaultProxy(upstream: string, faults: readonly Fault[])
     const { operation, fault } = arrive(incoming);
     if (fault.fault === 'cut_request') return response.destroy();
     if (fault.answer !== undefined) return send(response, ownAnswer(fault.answer));
-    // A held answer reaches no client, so its query, such as a wait, is left out, and the service answers at once.
+    // A held answer reaches no client. Its request goes on without the query (such as a wait), so the service answers at once.
     const path = fault.fault === 'hold_answer' ? incoming.url?.replace(/\?.*/, '') : incoming.url;
     const received = changed(fault, await forwarded(upstream + path, incoming, body));
     if (fault.fault === 'hold_answer') return proxy.onHeld(operation);
@@ -80,7 +80,7 @@ export async function openFaultProxy(upstream: string, faults: readonly Fault[])
   const server = createServer((incoming, response) => {
     answer(incoming, response).catch(() => response.destroy());
   });
-  // After a 401, Node repeats the request with the same ticket, and must get the same refusal.
+  // After a 401, Node repeats the request with the same ticket. The repeated request must get the same refusal.
   const refused = new Map<string | undefined, OwnAnswer>();
   server.on('upgrade', (incoming: IncomingMessage, socket: Duplex) => {
     const known = refused.get(incoming.url);
@@ -114,7 +114,7 @@ async function forwarded(url: string, { method, headers }: IncomingMessage, body
   return { status: response.statusCode ?? 0, headers: response.headers, body: await buffer(response) };
 }
 
-/** An answer, changed as the fault says. */
+/** An answer, changed in the way that the fault demands. */
 function changed(fault: Fault, { status, headers, body }: Received): Received {
   const { without_features, without_headers = [], replace } = fault;
   let text = body;
@@ -137,7 +137,7 @@ function ownAnswer({ status, code, retry_after, headers = {}, body = '' }: OwnAn
   };
 }
 
-/** Sends an answer, or its whole head and half of its body if it is truncated. */
+/** Sends an answer. If it is to be truncated, sends the whole head and half of the body. */
 function send(response: ServerResponse, { status, headers, body }: Received, isTruncated = false): void {
   response.writeHead(status, { ...headers, 'content-length': body.length });
   if (!isTruncated) response.end(body);
@@ -151,7 +151,7 @@ function rawAnswer({ status, headers, body }: Received): string {
   return `HTTP/1.1 ${status} Refused\r\n${lines.join('\r\n')}\r\nconnection: close\r\n\r\n${String(body)}`;
 }
 
-/** Connects the two ends of a stream. A cut stream ends at the client's first message, which the service does not get. */
+/** Connects the two ends of a stream. A cut stream ends at the client's first message. The service does not get it. */
 function join(upstream: string, { url = '', headers }: IncomingMessage, socket: Duplex, isCut: boolean): void {
   const asked = request(upstream + url, { headers: without(headers, ['host']), agent: false });
   asked.on('upgrade', ({ statusCode, statusMessage, rawHeaders }, other, head) => {

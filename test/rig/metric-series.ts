@@ -1,7 +1,7 @@
-/** Metrics text, parsed as a scraper parses it. */
+/** Parses the text of metrics as a scraper does. */
 
 /**
- * The value of each series, by its name and labels as they are spelled, `name{a="b"}`. Throws on a malformed line.
+ * The value of each series, keyed by its name and labels as spelled: `name{a="b"}`. Throws on a malformed line.
  */
 export function seriesOf(text: string): ReadonlyMap<string, number> {
   const series = new Map<string, number>();

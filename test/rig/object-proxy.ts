@@ -1,4 +1,4 @@
-/** Passes requests to an object server unchanged, so that their signatures hold. A test can stop some requests. */
+/** Passes requests on to an object server unchanged, so that their signatures hold. A test can stop some requests. */
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,7 +11,7 @@ interface ObjectProxy extends AsyncDisposable {
   urlOf(url: string): string;
 }
 
-/** Opens a proxy on loopback. `decide` is asked about each request, by its method. */
+/** Opens a proxy on loopback. For each request, `decide` is called with the method. */
 export async function openObjectProxy(target: string, decide: (method: string) => Passage): Promise<ObjectProxy> {
   const { hostname, port } = new URL(target);
   const server = createServer((incoming, response) => {

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 
-# The module for looking up names is not needed here, and takes long to load.
+# The module that looks up names is not needed here and is slow to load.
 os.environ["EVENTLET_NO_GREENDNS"] = "yes"
 import eventlet.patcher
 
@@ -21,7 +21,7 @@ import swift.common.utils
 from swift.common.ring import RingBuilder
 from swift.common.wsgi import run_wsgi
 
-# These modules take long to load, so they are loaded once, before the servers are forked.
+# These modules are slow to load, so they are loaded once, before the servers are forked.
 import swift.account.server
 import swift.common.middleware.s3api.s3api
 import swift.common.middleware.tempauth
@@ -41,7 +41,7 @@ account_autocreate = true
 use = egg:swift#catch_errors
 [filter:cache]
 use = egg:swift#memcache
-# tempauth requires a cache, which is not needed here: nothing answers at this address.
+# tempauth requires a cache. It is not needed here: nothing answers at this address.
 memcache_servers = 127.0.0.1:1
 [filter:listing_formats]
 use = egg:swift#listing_formats
@@ -68,7 +68,7 @@ def defaults(directory, port):
 
 
 def make_ring(directory, kind, port):
-    """One part, one device: this is a server for tests."""
+    """One part and one device are enough for a test server."""
     builder = RingBuilder(1, 1, 0)
     address = {"ip": "127.0.0.1", "port": port, "replication_ip": "127.0.0.1", "replication_port": port}
     builder.add_dev({"id": 0, "region": 1, "zone": 1, "device": "disk", "weight": 1, "meta": "", **address})
@@ -77,7 +77,7 @@ def make_ring(directory, kind, port):
 
 
 def serve(directory, name):
-    """Forks a server. The server leaves the group of this process, so the kernel must end it when this process ends."""
+    """Forks a server. It leaves this process's group, so the kernel must end the server when this process ends."""
     pid = os.fork()
     if pid != 0:
         return pid
@@ -88,7 +88,7 @@ def serve(directory, name):
 
 
 def kill(servers):
-    """Kills the server for clients first. Otherwise it would report that the others are gone, which no crash does."""
+    """Kills the server for clients first. Otherwise it would report that the others are gone. No crash does that."""
     for pid in reversed(servers):
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)

@@ -1,6 +1,6 @@
 /**
- * An S3-compatible server for tests: OpenStack Swift with its S3 interface, in a temporary directory, on free ports of
- * loopback. It ends when the process that started it ends, even if that process is killed.
+ * An S3-compatible server for tests: OpenStack Swift with its S3 interface, in a temporary directory, on free loopback
+ * ports. It ends when the process that started it ends, even if that process is killed.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -22,18 +22,18 @@ const startMillisecondsMax = 60_000;
 export interface ObjectServer extends AsyncDisposable {
   /** Makes a new bucket. */
   newBucket(): Promise<S3Place>;
-  /** Refuses connections until `accept`, like a server that is gone. Both calls are quick: the process goes on. */
+  /** Refuses connections until `accept`, like a server that is gone. Both calls are quick: the process keeps running. */
   refuse(): Promise<void>;
   accept(): Promise<void>;
-  /** Kills the server as a crash does. It can be started again. */
+  /** Kills the server, like a crash. It can be started again. */
   kill(): Promise<void>;
-  /** Starts the server again on the same port, with what it had stored. */
+  /** Starts the server again, on the same port and with everything that it had stored. */
   start(): Promise<void>;
-  /** The paths of the files of all objects. Each file has the bytes of one object. */
+  /** The paths of the files that hold the objects. Each file has one object's bytes. */
   files(): readonly string[];
 }
 
-/** Whether the server is installed. The set-up for tests installs it if it may. */
+/** Whether the server is installed. The set-up for tests installs it if permitted. */
 export function hasObjectServer(): boolean {
   return existsSync('/usr/lib/python3/dist-packages/swift/__init__.py');
 }
@@ -111,7 +111,7 @@ async function ready(server: ChildProcess, url: string): Promise<void> {
   }
 }
 
-/** Ports that were free when they were looked for. */
+/** Ports that were free at the time of this call. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
   await Promise.all(servers.map((server) => once(server, 'listening')));

@@ -1,4 +1,4 @@
-/** Runs before each test file whose services have their stores on the run's PostgreSQL server. */
+/** Runs before each test file in which services have their stores on the run's PostgreSQL server. */
 import { inject } from 'vitest';
 import { useDatabaseServer } from './database.ts';
 

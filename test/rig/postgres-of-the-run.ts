@@ -1,4 +1,4 @@
-/** Starts the PostgreSQL server of a run of tests, before the first file that needs it, and stops it after the last. */
+/** Starts the PostgreSQL server for a run of tests before the first file that needs it, and stops it after the last such file. */
 import type { TestProject } from 'vitest/node';
 import { startPostgres } from './postgres-server.ts';
 

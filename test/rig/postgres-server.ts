@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL server for one run of the tests: a new cluster in a temporary directory, on a free port of loopback, as a
- * user without privileges. It ends when the process that started it ends, even if that process is killed.
+ * A PostgreSQL server for one run of the tests: a new cluster in a temporary directory, on a free loopback port, as a user
+ * without privileges. It ends when the process that started it ends, even if that process is killed.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -24,10 +24,10 @@ import { setImmediate } from 'node:timers/promises';
 const VERSIONS = '/usr/lib/postgresql';
 const DIRECTORY = 'svc-postgres-';
 const USER = 'vouchbox';
-/** The file in a server's directory that names the process which made the directory. */
+/** A file in a server's directory. It names the process that made the directory. */
 const OWNER = 'owner';
 
-/** Everything that no test needs is off. A commit syncs as it does by default. */
+/** Everything that no test needs is off. A commit syncs, as it does by default. */
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -43,13 +43,13 @@ export interface PostgresServer extends AsyncDisposable {
   readonly pid: number;
   /** Whether the server is running. It ends by itself when its disk is full. */
   readonly isRunning: boolean;
-  /** Kills the server as a crash does. It can be started again. */
+  /** Kills the server, like a crash. It can be started again. */
   kill(): Promise<void>;
   /** Starts the server again on the same port after it was killed or stopped. */
   start(): Promise<void>;
 }
 
-/** The directory of the newest installed version's commands; null if none is installed. */
+/** The directory with the commands of the newest installed version; null if no version is installed. */
 export function postgresCommands(): string | null {
   const versions = existsSync(VERSIONS) ? readdirSync(VERSIONS) : [];
   const newest = versions
@@ -59,7 +59,7 @@ export function postgresCommands(): string | null {
   return newest === undefined ? null : join(VERSIONS, String(newest), 'bin');
 }
 
-/** The place of a cluster on another disk: its path, its path for other processes, and a wrapper for commands. */
+/** Where a cluster is stored: its path for commands in the wrapper, its path for processes outside, and the wrapper. */
 export interface ClusterPlace {
   readonly directory: string;
   readonly seen: string;
@@ -73,7 +73,7 @@ function newPlace(): ClusterPlace {
 }
 
 /**
- * Makes a cluster and starts its server, with more settings if there are any.
+ * Makes a cluster and starts its server, with further settings if given.
  * @throws Error if PostgreSQL is not installed, or does not start
  */
 export async function startPostgres(
@@ -87,7 +87,7 @@ export async function startPostgres(
   const password = randomBytes(12).toString('hex');
   initialise(commands, place, password);
   let port = await freePort();
-  // A connection of another test may have taken the port meanwhile.
+  // Meanwhile, another test's connection may have taken the port.
   let server = await running(commands, { place, port, more }).catch(async () => {
     port = await freePort();
     return await running(commands, { place, port, more });
@@ -122,7 +122,7 @@ export async function startPostgres(
   };
 }
 
-/** The child processes of the server, which outlive it for a moment. */
+/** The server's child processes. They outlive the server for a moment. */
 function childrenOf(pid: number): number[] {
   const listed = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
   return listed.split(' ').filter(Boolean).map(Number);
@@ -139,9 +139,9 @@ async function killed(pid: number): Promise<void> {
   }
 }
 
-/** A server refuses to run as root. */
+/** The command as a user without privileges, because a server refuses to run as root. */
 function unprivileged(words: readonly string[], { wrapper }: ClusterPlace): [string, string[]] {
-  // When this process is gone, the kernel sends SIGINT to the server, which then ends its sessions and stops.
+  // When this process is gone, the kernel sends the server SIGINT. The server then ends its sessions and stops.
   const user = ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', '--pdeathsig=INT'];
   const [file = '', ...others] = [...wrapper, ...(process.getuid?.() === 0 ? user : []), ...words];
   return [file, others];
@@ -158,7 +158,7 @@ function initialise(commands: string, place: ClusterPlace, password: string): vo
   const initdb = [
     join(commands, 'initdb'),
     ...['--pgdata', join(directory, 'data'), '--username', USER, '--pwfile', passwordFile],
-    // Passwords without a slow handshake, because a run makes hundreds of connections.
+    // Passwords are checked without a slow handshake, because a run makes hundreds of connections.
     ...['--auth', 'password', '--encoding', 'UTF8', '--locale', 'C.UTF-8', '--no-sync'],
   ];
   const [file, words] = unprivileged(initdb, place);
@@ -187,7 +187,7 @@ async function running(commands: string, { place, port, more }: Cluster) {
   });
   server.once('exit', () => ready.reject(new Error(`the server did not start:\n${said.join('\n')}`)));
   await ready.promise;
-  // Node may exit while the server runs, because the caller that started the server also stops it.
+  // Node may exit while the server runs: whoever started the server also stops it.
   server.unref();
   return server;
 }
@@ -201,7 +201,7 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-/** Removes the directories of servers that ended with a run that was killed. */
+/** Removes the directories of servers whose run was killed. */
 function removeLeftovers(): void {
   for (const name of readdirSync(tmpdir())) {
     const directory = join(tmpdir(), name);
@@ -211,12 +211,12 @@ function removeLeftovers(): void {
 
 const startsMillisecondsMax = 10 * 60_000;
 
-/** Whether the process that made a directory is gone. Until then, that process may start a killed server again. */
+/** Whether the process that made a directory is gone. While it lives, it may start a killed server again. */
 function isAbandoned(directory: string): boolean {
   try {
     return !existsSync(`/proc/${readFileSync(join(directory, OWNER), 'utf8')}`);
   } catch {
-    // The directory is being made.
+    // A young directory may still be in the making.
     return Date.now() - statSync(directory).mtimeMs > startsMillisecondsMax;
   }
 }

@@ -1,7 +1,7 @@
 /** HTTP as bytes on a socket, for requests that no client library would send. */
 import { connect } from 'node:net';
 
-/** One answer as it was received. Header names are in lower case. */
+/** One answer as received. Header names are in lower case. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -10,8 +10,8 @@ export interface RawAnswer {
 
 /**
  * Sends the bytes, ends the sending side unless it is to stay open, and reads until the connection is closed. The service
- * may close the connection before it has read everything. The bytes that came until then are returned, even if the
- * connection was then reset.
+ * may close the connection before it has read everything. The bytes that arrived before are returned, even if the
+ * connection was reset.
  */
 export async function rawExchange(
   port: number,
@@ -30,7 +30,7 @@ export async function rawExchange(
   return Buffer.concat(pieces);
 }
 
-/** The answers in the bytes of a connection, in order. Bodies end at their declared length. */
+/** The answers in the bytes received on a connection, in order. Bodies end at their declared length. */
 export function rawAnswers(bytes: Buffer): RawAnswer[] {
   const answers: RawAnswer[] = [];
   for (let rest = bytes; rest.length > 0; ) {

@@ -1,6 +1,6 @@
 /**
- * The real service for a test file, with its own store, port and directory, real cells and two tenants. It is stopped after
- * the last test, and must not leave anything on the host.
+ * A real service for a test file, with its own store, port and directory, real cells and two tenants. The service is stopped
+ * after the last test, and must leave nothing on the host.
  */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import { databaseOf } from './database.ts';
 import { instanceOf, leftoversOf } from './leftovers.ts';
 import { type RawAnswer, rawAnswers, rawExchange } from './raw-http.ts';
 
-/** Settings by flag, as `vouchbox serve` takes them. */
+/** Settings for `vouchbox serve`, keyed by flag. */
 export type RigSettings = Readonly<Record<string, string>>;
 
 export interface RequestOptions {
@@ -21,7 +21,7 @@ export interface RequestOptions {
   /** Null sends no credential. Default: the key of `alpha`. */
   readonly key?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A string or bytes are sent unchanged, anything else as JSON. */
+  /** Strings and bytes are sent unchanged, anything else as JSON. */
   readonly body?: unknown;
 }
 
@@ -29,7 +29,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body as JSON; throws if it is not JSON. */
+  /** The parsed body. Throws if the body is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came
   readonly json: any;
 }
@@ -90,7 +90,7 @@ export class Rig {
     return Number(new URL(this.service.url).port);
   }
 
-  /** Makes one request. Nothing is retried, and no status is an error. */
+  /** Makes one request. Nothing is retried, and no status throws. */
   async request(path: string, options: RequestOptions = {}): Promise<Answer> {
     const { method = 'GET', key = this.alpha.key, headers = {}, body } = options;
     const isPlain = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
@@ -119,7 +119,7 @@ export class Rig {
     return this.request('/v1/jobs', { ...options, method: 'POST', body });
   }
 
-  /** Sends bytes on a new socket and returns every answer that came before the service closed it. */
+  /** Sends bytes on a new socket and returns every answer that came before the service closed the socket. */
   async raw(bytes: string | Uint8Array, sendingSide: 'ended' | 'open' = 'ended'): Promise<RawAnswer[]> {
     return rawAnswers(await rawExchange(this.port, bytes, sendingSide));
   }
@@ -130,19 +130,19 @@ export class Rig {
     return this.ended(job_id, { client });
   }
 
-  /** Waits for the end of a job and reads everything about it. */
+  /** Waits for a job's end and reads everything about the job. */
   async ended(job_id: string, { client }: Pick<Tenant, 'client'> = this.alpha): Promise<Ran> {
     const result = await client.waitForResult(job_id);
     const detail = await client.detail(job_id);
     return { job_id, result, detail, events: await Array.fromAsync(client.events(job_id, { limit: 1000 })) };
   }
 
-  /** How many jobs a tenant has, for example to show that a refusal made no job. */
+  /** How many jobs a tenant has. With this, a test can show that a refusal made no job. */
   async jobCount({ client }: Tenant = this.alpha): Promise<number> {
     return (await Array.fromAsync(client.listAll({ limit: 200 }))).length;
   }
 
-  /** Stops the service and returns what it left on the host. Removes the data directory unless it is kept for a restart. */
+  /** Stops the service and returns its leftovers on the host. Removes the data directory unless it is kept for a restart. */
   async stop(dataDir: 'removed' | 'kept' = 'removed'): Promise<string[]> {
     await this.service.stop();
     const left = leftoversOf(this.dataDir);
@@ -164,7 +164,7 @@ export function useRig(settings: RigSettings = {}): () => Rig {
   let rig: Rig | undefined;
   beforeAll(async () => {
     rig = await Rig.start(settings);
-    // Shows that the search for leftovers can find something: a service that isolates has a directory on the host.
+    // Shows that the search for leftovers finds things: a running service that isolates has a directory on the host.
     if (settings['provider'] !== 'subprocess') {
       expect(leftoversOf(rig.dataDir)).toContain(`directory /run/svc/${instanceOf(rig.dataDir)}`);
     }

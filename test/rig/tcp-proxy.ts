@@ -33,13 +33,13 @@ export class TcpProxy implements Disposable {
     return through.href;
   }
 
-  /** Stops passing bytes, on existing and on new connections. */
+  /** Stops passing bytes on existing and new connections. */
   cut(): void {
     this.#isCut = true;
     for (const socket of this.#sockets) socket.unpipe().pause();
   }
 
-  /** Ends the connections that were cut, and passes bytes on new ones. */
+  /** Ends the cut connections, and passes bytes on new ones. */
   restore(): void {
     this.#isCut = false;
     for (const socket of this.#sockets) socket.destroy();

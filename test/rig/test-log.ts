@@ -1,4 +1,4 @@
-/** A small log in memory with its own keys, which makes heads, proofs and signatures of witnesses for tests. */
+/** A small log in memory with its own keys. For tests, it makes heads, proofs and witness signatures. */
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import {
   checkpointText,
@@ -28,10 +28,10 @@ import {
   signatureLine,
 } from '@vouchbox/evidence';
 
-/** A key pair, with the name of the key in notes. */
+/** A key pair, with the key's name in notes. */
 export interface TestNoteKey {
   readonly noteKey: NoteKey;
-  /** The public key in the form in which readers pin it. */
+  /** The public key in the form that readers pin. */
   readonly text: string;
   readonly privateKey: KeyObject;
 }
@@ -44,12 +44,12 @@ export function testNoteKey(name: string, type: NoteKeyType): TestNoteKey {
   return { noteKey: made.key, text: noteKeyText(made.key), privateKey };
 }
 
-/** The line by which a key signs a text. */
+/** The line with a key's signature on a text. */
 export function testSignature({ noteKey: { name, hint }, privateKey }: TestNoteKey, text: string): string {
   return signatureLine({ name, hint, bytes: new Uint8Array(sign(null, Buffer.from(text), privateKey)) });
 }
 
-/** The line by which a witness says that it saw the checkpoint with this text. */
+/** The line in which a witness says that it saw the checkpoint with this text. */
 export function testCosignature(
   { noteKey: { name, hint }, privateKey }: TestNoteKey,
   text: string,
@@ -73,7 +73,7 @@ export class TestLog {
     this.append(new TextEncoder().encode('the opening statement'));
   }
 
-  /** The next tree of this log, with the same key under its new name. */
+  /** This log's next tree, with the same key under the tree's new name. */
   reopened(): TestLog {
     const { host, tree } = this.#name;
     const name = { host, tree: tree + 1 };
@@ -86,12 +86,12 @@ export class TestLog {
     return this.#leaves.length;
   }
 
-  /** Appends a leaf, and returns its position. */
+  /** Appends a leaf, and returns the leaf's position. */
   append(body: Uint8Array): number {
     return this.#leaves.push(leafHash(body)) - 1;
   }
 
-  /** Appends the leaf of an envelope, with the key that signed it, and returns its position. */
+  /** Appends the leaf for an envelope and the key that signed it, and returns the leaf's position. */
   appendSigned(envelope: Uint8Array, publicKeyPem: string): number {
     const [decoded, parsed] = [decodeEnvelope(envelope), parsePublicKey(publicKeyPem)];
     if (decoded.kind === 'refused' || parsed.kind === 'refused') throw new Error('this is no signed statement');
@@ -118,7 +118,7 @@ export class TestLog {
     return checkpointText(originOfLog(this.#name), { size, root: rangeHash({ start: 0, end: size }, this.#hashes) });
   }
 
-  /** The signed head, with lines of witnesses after that of the log. */
+  /** The signed head, with the log's line before the witnesses' lines. */
   checkpoint(size = this.size, ...cosignatures: readonly string[]): string {
     const text = this.headText(size);
     return `${text}\n${testSignature(this.key, text)}${cosignatures.join('')}`;

@@ -1,10 +1,10 @@
-/** Programs that call tools, and ways in which a caller of the service gets and answers the calls. */
+/** Programs that call tools, and ways for a caller of the service to get and answer the calls. */
 import { once } from 'node:events';
 import type { AnswerRefused, JobEvent, JobSubmission, OpenToolCall } from '@vouchbox/protocol';
 import { WebSocket } from 'ws';
 import type { Rig } from './rig.ts';
 
-/** A short client of the two file descriptors for tool calls. */
+/** A short client for the two file descriptors that carry tool calls. */
 const TOOLS = `
 import json, os
 answers, calls, number = os.fdopen(30, "rb"), os.fdopen(31, "wb"), 0
@@ -47,7 +47,7 @@ export async function openCalls(to: Rig, job_id: string, after = 0): Promise<Ope
   return (await to.alpha.client.toolCalls(job_id, { after, waitSeconds: 60 })).calls;
 }
 
-/** A stream that was opened with a key or a ticket, and what it sent. */
+/** A stream opened with a key or a ticket, and what the stream sent. */
 export class AnsweringStream {
   readonly frames: (JobEvent | AnswerRefused)[] = [];
   readonly closed: Promise<number>;
@@ -65,7 +65,7 @@ export class AnsweringStream {
     void this.closed.then(() => this.#came.resolve());
   }
 
-  /** Opens the stream of a job: with a key, or without one, by a ticket. */
+  /** Opens a job's stream with the key, or with a ticket if there is no key. */
   static async open(
     to: Rig,
     job_id: string,
@@ -87,7 +87,7 @@ export class AnsweringStream {
     this.#socket.send(isPlain ? message : JSON.stringify(message));
   }
 
-  /** The first frame for which the condition holds; rejects if the stream closes without it. */
+  /** The first frame for which the condition holds. Rejects if the stream closes without such a frame. */
   async find<Found>(found: (frame: JobEvent & AnswerRefused) => Found | undefined | false): Promise<Found> {
     for (let at = 0; ; at++) {
       while (at >= this.frames.length) {

@@ -1,4 +1,4 @@
-/** A collector of OpenTelemetry traces on this host, which keeps what it receives for a test. */
+/** A collector for OpenTelemetry traces on this host. It keeps what it receives, for a test. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

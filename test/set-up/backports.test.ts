@@ -1,4 +1,4 @@
-/** The settings that the set-up makes for apt so that one package comes from the backports of a release. */
+/** The settings with which the set-up makes apt install one package from a release's backports. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -31,7 +31,7 @@ const SECURITY = 'Types: deb\nURIs: http://mirror.example/security\nSuites: book
 const ONLY_RUNSC = 'Package: runsc\nPin: release n=bookworm-backports\nPin-Priority: 990\n';
 const NOTHING_ELSE = 'Package: *\nPin: release n=bookworm-backports\nPin-Priority: -1\n';
 
-it("a backport is fetched with the mirror and the key of the source for the host's release", () => {
+it("a backport is fetched with the mirror and key from the source for the host's release", () => {
   write('apt/sources.list.d/debian.sources', `${SECURITY}\n${STANZA}`);
   expect(planBackport('runsc', etc)?.sources?.split('\n').slice(1)).toEqual([
     'Types: deb',
@@ -43,7 +43,7 @@ it("a backport is fetched with the mirror and the key of the source for the host
   ]);
 });
 
-it('a backport also takes its mirror and key from a source in one-line format', () => {
+it('a backport can also take its mirror and key from a source in one-line format', () => {
   write(
     'apt/sources.list',
     '# deb http://off.example a main\ndeb [arch=amd64 signed-by=/k.gpg] http://m.example/d bookworm main\n',
@@ -53,13 +53,13 @@ it('a backport also takes its mirror and key from a source in one-line format', 
   );
 });
 
-it('a backport takes over a key that is written in the source itself', () => {
+it('a backport also takes a key that is written in the source itself', () => {
   const key = ' -----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n abc=\n -----END PGP PUBLIC KEY BLOCK-----';
   write('apt/sources.list.d/debian.sources', STANZA.replace(' /usr/share/keyrings/a.gpg', `\n${key}`));
   expect(planBackport('runsc', etc)?.sources).toContain(`Signed-By:\n${key}\n`);
 });
 
-it('a backport pins every other package of its suite, so that apt installs none of them', () => {
+it('a backport pins every other package in its suite, so that apt installs none of them', () => {
   write('apt/sources.list.d/debian.sources', STANZA);
   expect(planBackport('runsc', etc)?.preferences).toBe(`${NOTHING_ELSE}\n${ONLY_RUNSC}`);
 });
@@ -72,7 +72,7 @@ it('a backport is pinned without a new source if the host already has the suite'
   expect(planBackport('runsc', etc)).toEqual({ suite: 'bookworm-backports', sources: null, preferences: ONLY_RUNSC });
 });
 
-it('a source that an earlier set-up wrote does not count as a source of the host', () => {
+it("a source that an earlier set-up wrote does not count as the host's own source", () => {
   write('apt/sources.list.d/debian.sources', STANZA);
   write('apt/sources.list.d/svc-backports.sources', STANZA.replace(/^Suites.*$/m, 'Suites: bookworm-backports'));
   expect(planBackport('runsc', etc)?.sources).not.toBeNull();

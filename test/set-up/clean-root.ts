@@ -1,6 +1,6 @@
 /**
  * Makes a clean Debian in a directory, and runs commands in it as on another machine, with this machine's kernel, network and
- * control groups. Its root is pivoted, because the kernel allows no user namespaces below a `chroot`.
+ * control groups. Commands enter by `pivot_root`, because the kernel allows no user namespaces below a `chroot`.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,10 +9,10 @@ import { ARCHIVE_OPTIONS, ownMirror } from '../hosts/archive.ts';
 
 const SUITE = 'bookworm';
 const BUILD_MILLISECONDS_MAX = 20 * 60_000;
-/** Where the root has the further certificates that this machine trusts. */
+/** The file in the root with the further certificates that this machine trusts. */
 const OWN_CERTIFICATES = '/usr/local/share/own-certificates.pem';
 
-/** apt's sources as the published image of Debian has them. */
+/** apt's sources as Debian's published image has them. */
 const SOURCES = `Types: deb
 URIs: ${ownMirror()}
 Suites: ${SUITE} ${SUITE}-updates
@@ -46,7 +46,7 @@ function npmSettings(root: string): Readonly<Record<string, string>> {
   return { ...registry, npm_config_cafile: OWN_CERTIFICATES, NODE_EXTRA_CA_CERTS: OWN_CERTIFICATES };
 }
 
-/** The mounts end with the command. `$1` is the root. `$2` is a directory of this machine to show in it, or empty. */
+/** The mounts end with the command. `$1` is the root. `$2` is a directory of this machine to show in the root, or empty. */
 const ENTER = `set -e; root=$1 shared=$2; shift 2
 mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"; mount --rbind /dev "$root/dev"; mount --rbind /sys "$root/sys"

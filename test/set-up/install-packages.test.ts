@@ -21,7 +21,7 @@ interface SetUp {
 }
 
 const root = join(import.meta.dirname, '../..');
-// The module is plain JavaScript for any Node from 18 on, so it has no types of its own.
+// The module is plain JavaScript for any Node from version 18 on, so it has no types.
 const module = join(root, 'tools/install-packages.mjs');
 const { installPackages, pinnedNode } = (await import(module)) as SetUp;
 const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lock;
@@ -33,20 +33,20 @@ describe('the Node that is pinned for a host', () => {
     ['linux', 'arm64'],
     ['darwin', 'x64'],
     ['darwin', 'arm64'],
-  ])('is a package of package-lock.json with its digest: %s-%s', (platform, arch) => {
+  ])('is a package in package-lock.json, with its digest: %s-%s', (platform, arch) => {
     const { name, integrity } = pinnedNode(lock, { platform, arch, version: 'v18.20.4' });
     expect(name).toMatch(new RegExp(`^node.*-${platform}-${arch}$`));
     expect(integrity).toMatch(/^sha512-/);
   });
 
-  test('is missing on an unknown platform, which one line reports', () => {
+  test('is missing on an unknown platform, and one line reports this', () => {
     expect(() => pinnedNode(lock, { ...debian12, arch: 'ppc64' })).toThrow(
       /^no Node is pinned for linux-ppc64, and this one is v18\.20\.4: install Node 26\.4 or newer$/,
     );
   });
 });
 
-/** One start of npm: its Node, its arguments, its directory, and the packages of the lock file there. */
+/** One start of npm: its Node, its arguments, its directory, and the packages in that directory's lock file. */
 interface Start {
   readonly node: string;
   readonly words: readonly string[];
@@ -55,7 +55,7 @@ interface Start {
   readonly locked: Record<string, unknown>;
 }
 
-/** Replaces npm, which would need a registry. It records how it was started, and installs a Node if it is asked for one. */
+/** Stands in for npm, which would need a registry. It records how it was started, and installs a Node if asked for one. */
 const NPM = `
   const { appendFileSync, mkdirSync, readFileSync, symlinkSync } = require('node:fs');
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));

@@ -1,6 +1,6 @@
 /**
- * `npm run newcomer`: runs the first minutes of a newcomer on a fresh Debian 12 that has only its own Node and npm: the quick
- * start in a copy of this tree, and then a command. Needs root, `mmdebstrap` and a network; takes two minutes.
+ * `npm run newcomer`: tries a newcomer's first minutes on a fresh Debian 12 with only Debian's own Node and npm: the quick
+ * start in a copy of this tree, and then a command. Needs root, `mmdebstrap` and a network. Takes two minutes.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';

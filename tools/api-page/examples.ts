@@ -1,13 +1,13 @@
-/** The examples of docs/API.md: the operations in the order in which a caller meets them, with requests that are really made. */
+/** The examples in docs/API.md: real requests for each operation, in the order in which a caller meets the operations. */
 import type { OperationId } from '@vouchbox/protocol';
 
 export interface Example {
   readonly title: string;
   /** A bash command. Its environment has `url`, `key`, `job`, `session`, `link`, `stream_url` and `metrics_token`. */
   readonly command: string;
-  /** The job that `job` names: one that ended, that is running or that calls a tool. Default: the job of the last command. */
+  /** The job that `job` names: an ended one, a running one, or one that calls a tool. Default: the last command's job. */
   readonly job?: 'ended' | 'running' | 'calling';
-  /** The paths of the members of the answer that are shown. A mark shows that the others are left out. */
+  /** The paths of the answer's members that are shown. A mark stands for the others. */
   readonly shown?: readonly string[];
 }
 

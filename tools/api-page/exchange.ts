@@ -1,4 +1,4 @@
-/** A request of docs/API.md and its answer, as the page shows them. The page itself stores them. */
+/** A request in docs/API.md and its answer, as the page shows them. The page itself stores them. */
 import type { OperationId } from '@vouchbox/protocol';
 
 /** The name under which an exchange is stored: an operation, or `refusal` for the example of a refusal. */
@@ -12,7 +12,7 @@ export interface Exchange {
 
 export type Exchanges = Readonly<Partial<Record<ExchangeName, Exchange>>>;
 
-/** An exchange as Markdown. The comment before it, which readers do not see, has its name for `exchangesIn`. */
+/** An exchange as Markdown. Before it comes an invisible comment, from which `exchangesIn` reads the name. */
 export function shownExchange(name: ExchangeName, { command, answer }: Exchange): string {
   const kind = answer.startsWith('HTTP/') ? 'http' : 'text';
   return `<!-- ${name} -->\n\`\`\`sh\n${command}\n\`\`\`\n\n\`\`\`${kind}\n${answer}\n\`\`\``;

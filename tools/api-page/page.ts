@@ -1,6 +1,6 @@
 /**
- * docs/API.md: the operations of the contract in the order in which a caller meets them. Everything about an operation comes
- * from the tables of the contract, and each example was recorded.
+ * Makes docs/API.md: the contract's operations in the order in which a caller meets them. Everything about an operation comes
+ * from the contract's tables, and each example was recorded.
  */
 import {
   COMPONENT_SCHEMAS,
@@ -18,7 +18,7 @@ import { descriptionOf, type Schema, takes } from './takes.ts';
 
 const COLUMNS = 120;
 
-/** Refusals of all requests, of all with a credential, or of all with a scope. They are not repeated at each operation. */
+/** Refusals that all requests share, or all with a credential, or all with a scope. They are not repeated for each operation. */
 const OF_ANY = sharedBy(() => true);
 const OF_CREDENTIALS = sharedBy(({ access }) => access !== 'public' && access !== 'metrics_token');
 const OF_SCOPES = sharedBy(({ access }) => access.includes(':'));
@@ -153,7 +153,7 @@ function sizeOf(bytes: number): string {
   return bytes % 1024 ** 2 === 0 ? `${bytes / 1024 ** 2} MiB` : `${bytes / 1024} KiB`;
 }
 
-/** One object for a value that may be one of several objects. A member is required only if all of these require it. */
+/** Merges several possible objects into one. A member is required only if all of them require it. */
 function merged({ anyOf = [], ...schema }: Schema): Schema {
   const objects = anyOf.filter(({ properties }) => properties !== undefined);
   if (objects.length < 2) return { ...schema, anyOf };
@@ -165,13 +165,13 @@ function merged({ anyOf = [], ...schema }: Schema): Schema {
   return { ...schema, type: 'object', properties, required };
 }
 
-/** A member whose meaning differs between several objects. */
+/** Merges a member whose meaning differs between several objects. */
 function shared(schemas: readonly Schema[]): Schema {
   const description = [...new Set(schemas.map(descriptionOf))].filter(Boolean).join(' ');
   return { ...schemas[0], ...(description !== '' && { description }) };
 }
 
-/** A row for each member, and for the members inside it: `files[].path`. */
+/** A row for each member, and for each member inside it, such as `files[].path`. */
 function members({ properties = {}, required = [] }: Schema, before: string): string[] {
   return Object.entries(properties).flatMap(([name, schema]) => {
     const need = required.includes(name) ? ', required' : '';
@@ -183,7 +183,7 @@ function members({ properties = {}, required = [] }: Schema, before: string): st
   });
 }
 
-/** Successes first, then the operation's own refusals by their status. */
+/** The successes, then the operation's own refusals ordered by status. */
 function answers({ answers: successes, errors, access }: Operation): string {
   const rows = Object.entries(successes).map(([status, { description, content, headers }]) => {
     const bodies = Object.entries(content).map(([mediaType, schema]) => `\`${mediaType}\`${nameOf(schema)}`);

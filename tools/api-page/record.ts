@@ -1,4 +1,4 @@
-/** Starts a service, makes every request of docs/API.md with curl, as a reader would, and records the answers. */
+/** Starts a service, makes every request in docs/API.md with curl, as a reader would, and records the answers. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,10 +16,10 @@ const run = promisify(execFile);
 const METRICS_TOKEN = 'a-token-for-the-examples-alone';
 /** How many lines of metrics are shown. */
 const METRIC_LINES = 6;
-/** Waits until the log has the job, which takes about a second. */
+/** Waits until the log has the job. This takes about a second. */
 const LOGGED =
   'until curl -sf -o /dev/null -H "Authorization: Bearer $key" "$url/v1/jobs/$job/log-proof"; do sleep 0.2; done';
-/** The headers of an answer that are shown. Every answer has more headers. */
+/** The headers that are shown with an answer. Every answer has more. */
 const SHOWN_HEADERS = [
   'Content-Type',
   'Location',
@@ -29,7 +29,7 @@ const SHOWN_HEADERS = [
   'WWW-Authenticate',
 ];
 
-/** Records every exchange of the page. Needs curl. */
+/** Records every exchange on the page. Needs curl. */
 export async function recordExchanges(): Promise<Exchanges> {
   process.env['SERVICE_METRICS_TOKEN'] = METRICS_TOKEN;
   process.env['SERVICE_LOG_HOST'] = 'log.example';
@@ -82,7 +82,7 @@ class Recorder implements AsyncDisposable {
     return stdout.trimEnd();
   }
 
-  /** The answer that curl got, with its head. */
+  /** The answer that curl got, including the head. */
   async #answered({ command, shown }: Example): Promise<string> {
     const head = join(this.#directory, 'head');
     const printed = await this.#printed(command.replace(/^curl -s/m, `curl -s -D ${head}`));
@@ -104,7 +104,7 @@ class Recorder implements AsyncDisposable {
     return shownJson(shown === undefined ? stable : onlyShown(stable, shown));
   }
 
-  /** Remembers the job and the ticket of an answer, which later commands name. */
+  /** Remembers the job, the ticket and other values in an answer, because later commands name them. */
   async #learn(body: Record<string, unknown>): Promise<void> {
     const { job_id, link_id, result, ticket, stream_url, already_terminal, grading_id, calls } = body;
     if (typeof link_id === 'string') this.#environment['link'] = link_id;
@@ -116,14 +116,14 @@ class Recorder implements AsyncDisposable {
       await this.#service.client.result(job_id, { waitSeconds: 60 });
   }
 
-  /** Remembers the job that most examples are about, and waits until the job is signed, shortly after its end. */
+  /** Remembers the job that most examples are about. Waits until it is signed, which happens shortly after its end. */
   async #keepEnded(job_id: string): Promise<void> {
     this.#ended = job_id;
     this.#environment['job'] = job_id;
     while (!(await this.#service.client.detail(job_id)).attestation.available) await setTimeout(20);
   }
 
-  /** Runs a job that names a canary. The first jobs name none, because they end before the first canary. */
+  /** Runs jobs until one names a canary. The first jobs name none, because they end before the first canary does. */
   async #jobWithCanary(): Promise<string> {
     const { client } = this.#service;
     for (;;) {

@@ -1,4 +1,4 @@
-/** JSON as docs/API.md shows it: a value is on one line if it fits, and `…` marks what is left out. */
+/** Writes JSON as docs/API.md shows it: a value is on one line if it fits, and `…` stands for what is left out. */
 
 const COLUMNS = 110;
 /** Stands for members or characters that are left out. */
@@ -28,7 +28,7 @@ function onOneLine(value: Json): string {
   return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`;
 }
 
-/** Only the members at these paths, such as `info.title`, in their places, with a mark for the other members. */
+/** Keeps only the members at these paths, such as `info.title`, in their places. A mark stands for the others. */
 export function onlyShown(value: Json, paths: readonly string[]): Json {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || paths.includes('')) return value;
   const members = Object.entries(value).flatMap(([name, member]) => {

@@ -1,13 +1,13 @@
 /**
- * Makes the answers of a service the same each time that the page is written: ids, times, durations and values that are
- * derived from them are replaced, each by the same value in every place. The subject of an example stays unchanged.
+ * Makes a service's answers the same each time that the page is written: ids, times, durations and values derived from them are
+ * replaced, each by the same value in every place. What an example is about stays unchanged.
  */
 import { createHash } from 'node:crypto';
 
 const FIRST_CREATED = Date.parse('2026-01-05T09:30:00.000Z');
 const MINUTE = 60_000;
 
-/** The milliseconds from the job's creation to the time that is shown, by the member's name or the event's kind. */
+/** The milliseconds from the job's creation to the time that is shown, keyed by the member's name or the event's kind. */
 const MOMENTS: Readonly<Record<string, number>> = {
   created_at: 0,
   queued: 0,
@@ -34,13 +34,13 @@ const NUMBERS: Readonly<Record<string, number>> = {
   result_size_bytes: 494,
 };
 
-/** Digests of the example's own texts, which are the same each time. */
+/** Digests of the example's own texts. They are the same each time. */
 const LASTING = new Set([
   ...['code_sha256', 'stdin_sha256', 'args_sha256', 'env_sha256', 'raw_sha256', 'stdout_sha256', 'stderr_sha256'],
   ...['sha256', 'genesis'],
 ]);
 const DIGEST = /[0-9a-f]{64}/g;
-/** Texts that nobody reads, and how many of their characters are shown. */
+/** Texts that nobody reads, and how many characters of each are shown. */
 const CUT: Readonly<Record<string, number>> = { payload: 48, sig: 0, next_cursor: 0 };
 const TICKET = 'a-ticket-for-one-use';
 const LINK = 'q8GrS0mE1iNkId4x';
@@ -50,7 +50,7 @@ export class Stable {
   readonly #jobs = new Map<string, string>();
   readonly #digests = new Map<string, string>();
 
-  /** A JSON body in which everything that changes is replaced. */
+  /** A JSON body after everything that varies was replaced. */
   body(value: unknown, name = '', job = 0): unknown {
     if (Array.isArray(value)) return value.map((item) => this.body(item, name, job));
     if (typeof value === 'number') return NUMBERS[name] ?? value;
@@ -68,7 +68,7 @@ export class Stable {
     );
   }
 
-  /** A header in which everything that changes is replaced. */
+  /** A header after everything that varies was replaced. */
   header(value: string): string {
     return this.#withIds(value).replace(DIGEST, (digest) => this.#digest(digest));
   }
@@ -90,7 +90,7 @@ export class Stable {
     return text.replace(JOB_ID, (id) => `019b8d6a-7c00-7000-8000-${String(this.#numberOf(id)).padStart(12, '0')}`);
   }
 
-  /** The number of a job. Jobs are counted from 1, in the order in which they first occur. */
+  /** The number of a job. Jobs are numbered from 1, in the order in which they first occur. */
   #numberOf(job_id: string): number {
     const id = this.#jobs.get(job_id) ?? String(this.#jobs.size + 1);
     this.#jobs.set(job_id, id);

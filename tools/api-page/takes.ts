@@ -1,4 +1,4 @@
-/** Says in words which values a parameter or a member takes, from its schema. */
+/** Says in words which values a parameter or a member takes. The words are made from its schema. */
 
 /** A schema as plain JSON. */
 export interface Schema {
@@ -63,7 +63,7 @@ function bounds(schema: Schema): string {
   return maxProperties === undefined ? '' : `, at most ${maxProperties},`;
 }
 
-/** The allowed characters: in words for the most common pattern, or else the pattern. */
+/** The allowed characters: the most common pattern in words, any other pattern as it is. */
 function spelling({ pattern }: Schema): string {
   if (pattern === undefined) return '';
   return pattern === '^[\\x21-\\x7e]+$' ? ', visible ASCII' : `, matching \`${pattern}\``;

@@ -1,7 +1,7 @@
 /**
- * Builds the programs that start cells, for each architecture that a package serves, and lists their digests. They are linked
- * with the C library and libseccomp of this host's Debian release. apt fetches these libraries into a separate directory, so
- * nothing is installed, and the libraries that this host has do not matter. docs/decisions/0048.
+ * Builds the programs that start cells for each architecture that a package serves, and lists their digests. They are linked with
+ * the C library and libseccomp from this host's Debian release. apt fetches these libraries into a separate directory. So nothing
+ * is installed, and it does not matter which libraries this host has. docs/decisions/0048.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -13,7 +13,7 @@ import { buildNativesWith } from '../../packages/server/setup/build-natives.mjs'
 // @ts-expect-error: the set-up is plain JavaScript.
 import { installMissing, say } from '../../packages/server/setup/system-packages.mjs';
 
-/** The names of an architecture for Node, for Debian and for compilers. */
+/** What Node, Debian and compilers call each architecture. */
 const ARCHITECTURES = [
   { name: 'x64', debian: 'amd64', compilers: 'x86_64-linux-gnu' },
   { name: 'arm64', debian: 'arm64', compilers: 'aarch64-linux-gnu' },
@@ -21,15 +21,15 @@ const ARCHITECTURES = [
 
 type Architecture = (typeof ARCHITECTURES)[number];
 
-/** The libraries that the programs are linked with, and their headers. */
+/** The libraries with which the programs are linked, and their headers. */
 const LIBRARIES = ['libc6', 'libc6-dev', 'libseccomp-dev', 'linux-libc-dev'];
-/** The version of Ubuntu 22.04's C library, the oldest that should load our one library. Our programs need no C library. */
+/** The version of Ubuntu 22.04's C library. It is the oldest that should load our one library; our programs need none. */
 const GLIBC_MINOR_MAX = 35;
 
 export interface NativeList {
-  /** The version of the compiler, and of each library by its package. Both architectures use the same versions. */
+  /** The version of the compiler, and of each library, keyed by package. Both architectures use the same versions. */
   readonly built_with: Readonly<Record<string, string>>;
-  /** The programs by their paths, `ARCHITECTURE/NAME`. */
+  /** The programs, keyed by their paths: `ARCHITECTURE/NAME`. */
   readonly programs: Readonly<Record<string, { readonly sha256: string; readonly size_bytes: number }>>;
 }
 
@@ -72,7 +72,7 @@ function compilerOf({ compilers }: Architecture): Record<string, string> {
   return { gcc: execFileSync(`${compilers}-gcc`, ['-dumpfullversion'], { encoding: 'utf8' }).trim() };
 }
 
-/** Unpacks the libraries of an architecture into `root` below the directory. apt checks their signatures. */
+/** Unpacks an architecture's libraries into `root` below the directory. apt checks their signatures. */
 function fetchLibraries({ debian }: Architecture, directory: string): Record<string, string> {
   for (const name of ['lists/partial', 'cache/archives/partial', 'fetched', 'root']) {
     mkdirSync(join(directory, name), { recursive: true });

@@ -1,7 +1,6 @@
 /**
- * Builds the packages that are published. Each is a directory for `npm pack`, with JavaScript, declarations and source maps
- * made from the sources. The sources stay unchanged, and run without this build.
- * docs/decisions/0034.
+ * Builds the packages that are published. Each is a directory for `npm pack`, with JavaScript, declarations and source maps made
+ * from the sources. The sources stay unchanged and run without this build. docs/decisions/0034.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,7 +21,7 @@ export interface BuiltPackage {
 }
 
 export interface BuildOptions {
-  /** Whether the server gets the programs that start cells. Trials that start no cells set `false`. */
+  /** Whether the server gets the programs that start cells. Trials without cells set this to `false`. */
   readonly natives?: boolean;
 }
 
@@ -30,8 +29,8 @@ export interface BuildOptions {
 const FROM_ROOT: Readonly<Record<string, readonly string[]>> = { cli: ['packs', 'deploy'] };
 
 /**
- * Builds every package into its own directory below this directory, which is emptied first. Pages are not published as packages:
- * the set-up built them into the server.
+ * Empties this directory, and builds every package into its own directory below it. Pages are not published as packages: the
+ * set-up has built them into the server.
  */
 export async function buildPackages(directory: string, options: BuildOptions = {}): Promise<readonly BuiltPackage[]> {
   rmSync(directory, { recursive: true, force: true });
@@ -75,7 +74,7 @@ async function buildPackage(folder: string, compiled: string, directory: string)
   return { name: manifest.name, version: manifest.version, directory };
 }
 
-/** Files that npm packs whatever `files` of the manifest says. */
+/** Files that npm always packs, whatever `files` in the manifest says. */
 const ALWAYS_PACKED = ['package.json', 'README.md', 'LICENSE'];
 
 /** Copies programs in other languages, and programs that run only in a cell. */
@@ -93,7 +92,7 @@ function copyIfThere(from: string, to: string, name: string): void {
   }
 }
 
-/** The Node that the command brings: the one that is pinned for the repository, with which it was tested. */
+/** The Node that the command brings. It is the one that is pinned for the repository, so the command was tested with it. */
 function broughtNode(folder: string): Readonly<Record<string, string>> {
   if (folder !== 'cli') return {};
   const text = readFileSync(join(root, 'package.json'), 'utf8');
@@ -101,8 +100,8 @@ function broughtNode(folder: string): Readonly<Record<string, string>> {
 }
 
 /**
- * Replaces names of sources by names of compiled files where the compiler does not see them: in declarations, in the paths of
- * threads, and in the commands. Names keep their length, so that source maps stay right.
+ * Replaces names of sources with names of compiled files where the compiler does not see them: in declarations, in the paths of
+ * threads, and in the commands. Names keep their length, so that source maps stay correct.
  */
 function publishText(file: string): void {
   const text = readFileSync(file, 'utf8');
@@ -113,7 +112,7 @@ function publishText(file: string): void {
   if (published !== text) writeFileSync(file, published);
 }
 
-/** Names the sources of a source map by their paths in the repository, and not by the paths where they were built. */
+/** Makes a source map name its sources by their paths in the repository, not by the paths where they were built. */
 function nameSources(file: string): void {
   const map = JSON.parse(readFileSync(file, 'utf8')) as { sources: readonly string[] };
   const sources = map.sources.map((source) => source.replace(/^.*\/(?=\w+\/src\/)/, 'vouchbox:///packages/'));

@@ -1,4 +1,4 @@
-/** The last part of `npm run build`: writes the wheel of clients/python to dist/python, and says what comes next. */
+/** The last part of `npm run build`: writes the wheel for clients/python to dist/python, and says what comes next. */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

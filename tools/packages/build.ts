@@ -1,4 +1,4 @@
-/** `npm run build`: writes the packages that are published to dist/packages, and says how large each is. */
+/** `npm run build`: writes the published packages to dist/packages, and says how large each is. */
 import { join } from 'node:path';
 import process from 'node:process';
 import { buildPackages } from './build-packages.ts';

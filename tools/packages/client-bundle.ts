@@ -1,4 +1,4 @@
-/** Bundles the client without imports of other packages, for Node and for browsers. */
+/** Bundles the client for Node and for browsers, so that it imports no other package. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { build } from 'vite';
@@ -14,8 +14,8 @@ export async function bundleClient(entry: string, directory: string): Promise<vo
       emptyOutDir: false,
       sourcemap: true,
       target: 'es2022',
-      // Files that are loaded later take shared code from `index.js`, so that a page first loads only one file. The white space
-      // is removed, which Vite does not do for libraries by default.
+      // Files that are loaded later take shared code from `index.js`, so that a page at first loads only one file. White space is
+      // removed; by default, Vite does not do that for libraries.
       rolldownOptions: {
         preserveEntrySignatures: 'allow-extension',
         output: { minify: true, chunkFileNames: '[name].js' },
@@ -25,8 +25,8 @@ export async function bundleClient(entry: string, directory: string): Promise<vo
 }
 
 /**
- * The parts of the contract that already have plain types: the names by which the client imports them, and their files.
- * Their declarations are put in a folder beside those of the client.
+ * The parts of the contract that already have plain types: the names under which the client imports them, and their files. Their
+ * declarations are put in a folder beside the client's declarations.
  */
 const PLAIN_PARTS: Readonly<Record<string, string>> = { grading: 'grading', 'grading-steps': 'grading-record' };
 const PARTS_FOLDER = 'contract';
@@ -34,8 +34,8 @@ const PARTS_FOLDER = 'contract';
 /**
  * Copies the declarations that `index.d.ts` reaches.
  *
- * @param compiled where the compiler put the declarations of the client, beside those of the contract
- * @throws Error if one of them names a package, because whoever installs the client does not have it
+ * @param compiled where the compiler put the client's declarations, beside the contract's
+ * @throws Error if one of them names a package, because whoever installs the client may not have that package
  */
 export function copyDeclarations(compiled: string, directory: string): void {
   const reached = new Set(['index.d.ts']);

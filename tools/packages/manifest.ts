@@ -1,4 +1,4 @@
-/** The package.json of a published package, made from the one in the sources. */
+/** Makes a published package's package.json from the one in the sources. */
 
 /** The members of a package.json in the sources. */
 export interface SourceManifest {
@@ -23,11 +23,11 @@ export interface PublishedParts {
   readonly files: readonly string[];
   /** Whether the package's files include other packages of this project. */
   readonly isBundled: boolean;
-  /** The Node that each package brings, by package. */
+  /** The packages that bring a Node, with their versions. */
   readonly optionalDependencies: Readonly<Record<string, string>>;
 }
 
-/** Replaces TypeScript below `src`, which the sources name, by the published JavaScript and declarations below `dist`. */
+/** The sources name TypeScript below `src`. Here the published JavaScript and declarations below `dist` take its place. */
 export function publishedManifest(source: SourceManifest, parts: PublishedParts): Record<string, unknown> {
   const { name, version, description, keywords, license, engines, sideEffects, bin, dependencies = {} } = source;
   const { peerDependencies, peerDependenciesMeta } = source;
@@ -52,7 +52,7 @@ export function publishedManifest(source: SourceManifest, parts: PublishedParts)
   };
 }
 
-/** The published file of a source file. */
+/** The published file that is made from a source file. */
 export function publishedFile(file: string): string {
   return file.replace(/^\.\/src\/(.*)\.ts$/, './dist/$1.js');
 }

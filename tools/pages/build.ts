@@ -1,4 +1,4 @@
-/** Builds pages, named by the folders of their packages, with Vite. The set-up starts it. docs/decisions/0036. */
+/** Builds pages with Vite. Its arguments are the folders of the pages' packages. The set-up starts it. docs/decisions/0036. */
 import { globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -9,10 +9,10 @@ import { builtPages } from './page-packages.mjs';
 
 const packages = join(import.meta.dirname, '../../packages');
 
-/** Smaller files are not compressed, because compression would hardly make them smaller. */
+/** Files with fewer bytes are not compressed, because that would hardly make them smaller. */
 const compressedFromBytes = 1024;
 
-/** Builds a page in a temporary directory and then moves it, so that a service that starts meanwhile finds a whole page. */
+/** Builds a page in a temporary directory and then moves it, so that a service that starts meanwhile finds it whole. */
 async function buildPage(folder: string): Promise<void> {
   mkdirSync(builtPages, { recursive: true });
   const partial = mkdtempSync(join(builtPages, `.${folder}-`));

@@ -1,10 +1,10 @@
-/** Puts a page's one script and one style into its HTML, and writes the policy that allows these two and nothing else. */
+/** Puts a page's single script and single style into its HTML, and writes a policy that allows only these two. */
 import { createHash } from 'node:crypto';
 import type { Plugin, Rolldown } from 'vite';
 
 /**
- * The page may show pictures and start threads that it makes itself. Everything else is refused, and so is every address
- * except those in `connects`. CSP Level 3.
+ * The page may show pictures and start threads that it itself makes. Everything else is refused, and so is every address that is
+ * not in `connects`. CSP Level 3.
  */
 function policyOf(script: string, style: string, connects: string | null): string {
   return [
@@ -22,7 +22,7 @@ function policyOf(script: string, style: string, connects: string | null): strin
 }
 
 interface OneFileOptions {
-  /** The addresses that the page may send requests to, in the form of a policy. Default: none. */
+  /** The addresses to which the page may send requests, written as in a policy. Default: none. */
   readonly connects?: string | null;
   /** Markup at the end of the page. */
   readonly end?: string;
@@ -70,7 +70,7 @@ function textOf({ source }: Rolldown.OutputAsset): string {
   return typeof source === 'string' ? source : new TextDecoder().decode(source);
 }
 
-/** Escapes texts in the script that look like the script's end, so that the HTML parser does not take them for the end. */
+/** Escapes texts inside the script that the HTML parser would take for the script's end. */
 function inScript(code: string): string {
   return code.replaceAll(/<(?=\/script|!--|script)/gi, '\\x3c');
 }

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 const packages = fileURLToPath(new URL('../../packages', import.meta.url));
 
-/** The directory of the built pages, each in a folder. `http/pages` finds them here, also in a published server. */
+/** The directory of the built pages, each in a folder. `http/pages` finds them here, even in a published server. */
 export const builtPages = join(packages, 'server/pages');
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Builds the pages that the service serves, if their sources changed since they were built. A page is a package with a
+ * Builds the pages that the service serves, if their sources have changed since the last build. A page is a package with a
  * `vite.config.ts`, and is built into `packages/server/pages/`. This module runs on any Node from 18 on.
  */
 import { execFileSync } from 'node:child_process';
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { builtPages, pagePackages } from './page-packages.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** The file with the digest of the sources from which each page was built. */
+/** For each page, this file has the digest of the sources from which the page was built. */
 const STAMPS = join(root, 'node_modules/.cache/vouchbox-pages.json');
 
 /**
@@ -31,8 +31,7 @@ export function buildStalePages(node) {
 }
 
 /**
- * The digest of the page's own files, of our packages that it imports, of the versions of all other packages, and of the
- * builder.
+ * A digest over the page's own files, our packages that it imports, the versions of all other packages, and the builder.
  */
 function digestOfSources(folder) {
   const hash = createHash('sha256');
@@ -61,7 +60,7 @@ function packagesOf(folder) {
   return [...reached].sort((one, other) => (one < other ? -1 : 1));
 }
 
-/** Whether a file can be a source of a page. Tests, and documents beside the sources, cannot. */
+/** Whether a file can be a source of a page. Tests and documents beside the sources cannot. */
 const isSource = (name) => !/\.(test|fixture)\.tsx?$|\.md$/.test(name);
 
 /** The sources of the documents: Markdown files and pictures, in any folder. */

@@ -1,4 +1,4 @@
-/** The common part of the columns of the three adapters: opens an adapter for each cell, and calls it. */
+/** Shared by the three adapters' columns: opens an adapter for each cell, and calls it. */
 import { type AdapterName, openAdapter } from '@vouchbox/adapters';
 import type { Crossing } from '../crossing.ts';
 
@@ -11,8 +11,8 @@ export interface AdapterAnswer {
 export type Ask = (path: string, body?: unknown) => Promise<AdapterAnswer>;
 
 /**
- * Opens an adapter of the service for the tenant of the cell, for as long as the callback runs. The pack of a program is
- * named when the adapter starts.
+ * Opens an adapter for the cell's service and tenant, and closes it after the callback. If a program needs a pack, the
+ * adapter is started with the pack's name.
  */
 export async function withAdapter<Result>(
   name: AdapterName,
@@ -28,7 +28,7 @@ export async function withAdapter<Result>(
   });
 }
 
-/** Why a feature cannot be tried at an adapter, in sentences that hold for all three adapters. */
+/** The reasons why a feature cannot be tried at an adapter. These sentences hold for all three adapters. */
 export const NOT_IN_THEIR_INTERFACE = {
   env: (name: string) => `A request of ${name} has no variables.`,
   session: (name: string) => `A request of ${name} cannot go on from an earlier one.`,

@@ -7,7 +7,7 @@ import { withReading } from '../readings.ts';
 import { gradeByClient, gradingOf, verdictsOf } from './grade-by-client.ts';
 import { cancelByClient, readByClient, submitByClient } from './typescript-client.ts';
 
-/** Submits at the first node; reads and cancels at the other, if there is another. */
+/** Submits at the first node. Reads and cancels at the second node if there is one. */
 const caller: Caller = {
   run: async (crossing, idempotencyKey) => await readByClient(crossing, await submitByClient(crossing, idempotencyKey)),
   read: readByClient,
@@ -15,7 +15,7 @@ const caller: Caller = {
   grade: async (crossing) => await judged(crossing, await gradeByClient(crossing)),
 };
 
-/** The facts about a grading: the verdicts in the output of the judge job, and the status of the grading. */
+/** The facts about a grading: its status, and the verdicts in the judge job's output. */
 async function judged(crossing: Crossing, job_id: string): Promise<Seen> {
   return { ...verdictsOf(await readByClient(crossing, job_id)), grading: await gradingOf(crossing) };
 }
@@ -31,8 +31,8 @@ async function standsAt(crossing: Crossing, job_id: string | null): Promise<void
 }
 
 /**
- * Reads the newest job of the cell again: after a grading, the judge job; after a pair, the job of the program. If the
- * scenario repeats a submission, sends it again.
+ * Reads the cell's newest job again: the judge job after a grading, the program's job after a pair. If the scenario
+ * repeats its submission, first sends the submission once more.
  */
 export async function readAgain(crossing: Crossing): Promise<Seen> {
   const { act } = crossing.scenario;

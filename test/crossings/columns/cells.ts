@@ -1,4 +1,4 @@
-/** Where programs run: each class, each launcher, and a service of an ordinary user. */
+/** Where programs run: each class, each launcher, and a service that an ordinary user runs. */
 import type { Backend, EventData } from '@vouchbox/protocol';
 import type { Crossing } from '../crossing.ts';
 import { OF_EVERY_JOB, type Seen } from '../facts.ts';
@@ -8,7 +8,7 @@ import { playByClient } from './by-client.ts';
 
 interface Cells {
   readonly backend: Backend;
-  /** The name of the launcher of the cells, as a receipt states it. */
+  /** The name of the cells' launcher, as a receipt states it. */
   readonly runtime?: string;
 }
 
@@ -18,7 +18,7 @@ async function playIn(crossing: Crossing, { backend, runtime }: Cells): Promise<
   for (const job of await crossing.jobs()) {
     const { receipt } = await crossing.client.detail(job);
     const identity = receipt?.runtime_identity?.name;
-    // If a crash ended a job, the job's history describes its cell, but its receipt does not.
+    // If a crash ended a job, the job's history describes the cell, but the receipt does not.
     const { events } = await crossing.client.replay(job, { limit: 10 });
     const started = events.find(({ kind }) => kind === 'started');
     const used = (started?.data as EventData<'started'> | undefined)?.backend;
@@ -48,7 +48,7 @@ export const gvisor: Place = {
 export const fork = cells('fork', 'usual', { backend: 'namespace', runtime: 'svc-launcher' });
 export const crun = cells('crun', 'crun', { backend: 'namespace', runtime: 'crun' });
 
-/** Why root does not try this column. Another host tries it, because an ordinary user needs cgroups of version 2. */
+/** Why root does not try this column. Another host tries the column, because an ordinary user needs cgroups of version 2. */
 const ELSEWHERE =
   'This run was made by root; `npm run hosts -- debian-12-user` tries this column as an ordinary user, on a host of its own.';
 const NO_PACKS = 'A pack is built by root.';
@@ -58,7 +58,7 @@ const except: Partial<Record<Feature, string>> =
     ? Object.fromEntries(FEATURES.map((name) => [name, ELSEWHERE]))
     : { compiled_pack: NO_PACKS, built: NO_PACKS, library_pack: NO_PACKS, compile_failed: NO_PACKS };
 
-/** The service of the user who runs this program, who must not be root. */
+/** The service of the user who runs this program. This user must not be root. */
 export const ordinaryUser: Place = {
   ...cells('ordinary user', 'usual', { backend: 'namespace', runtime: 'svc-launcher' }),
   except,

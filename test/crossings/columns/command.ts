@@ -11,7 +11,7 @@ import type { Program } from '../scenarios.ts';
 import { gradingOf, verdictsIn } from './grade-by-client.ts';
 import { gradePackage } from './grade-package.ts';
 
-/** The endings of file names from which the command infers the language. */
+/** The file extensions from which the command infers the language. */
 const ENDINGS: Readonly<Partial<Record<Language, string>>> = {
   python: 'py',
   bash: 'sh',
@@ -20,28 +20,28 @@ const ENDINGS: Readonly<Partial<Record<Language, string>>> = {
   cpp: 'cpp',
 };
 
-/** Runs the command in the directory of the cell, with the key of its tenant. */
+/** Runs the command in the cell's directory, with the key of the cell's tenant. */
 async function told({ service, key, directory }: Crossing, words: readonly string[], stdin = '') {
   const env = { SERVICE_URL: service.url, SERVICE_KEY: key };
   const { code, stdout, stderr } = await vouchbox(words, { env, cwd: directory, stdin });
   return { code, stdout, stderr };
 }
 
-/** Runs the command, and returns what it printed as JSON. */
+/** Runs the command, and returns the JSON that it printed. */
 async function printed<Answer>(crossing: Crossing, words: readonly string[], stdin?: string): Promise<Answer> {
   const { code, stdout, stderr } = await told(crossing, words, stdin);
   if (stdout === '') throw new Error(`vouchbox ${words[0]} ended with ${code}: ${stderr}`);
   return JSON.parse(stdout) as Answer;
 }
 
-/** Writes the program into the directory of the cell, and returns the name of its file. */
+/** Writes the program into the cell's directory, and returns the file's name. */
 function programFile({ directory, scenario: { program } }: Crossing): string {
   const name = `program.${ENDINGS[program.language]}`;
   writeFileSync(join(directory, name), program.code);
   return name;
 }
 
-/** Writes the archive of the program's libraries into the directory of the cell, and returns the option that names it. */
+/** Writes the archive of the program's libraries into the cell's directory, and returns the option that names the archive. */
 function librariesWords({ directory, scenario: { program } }: Crossing): string[] {
   if (program.packed === undefined) return [];
   writeFileSync(join(directory, 'libraries.tar.gz'), program.packed);
@@ -87,7 +87,7 @@ async function wordsOf(crossing: Crossing, program: Program) {
   ];
 }
 
-/** Writes the command that answers the program's calls of its tool. */
+/** Writes the command that answers the program's tool calls. */
 function toolFile(directory: string): string {
   const code = 'import json\nprint(json.dumps({"pages": ["a page about " + json.loads(input())["query"]]}))';
   writeFileSync(join(directory, 'tool.py'), code);
@@ -99,7 +99,7 @@ function interactorFile(directory: string, code: string): string {
   return 'interactor.py';
 }
 
-/** The files that the command wrote below `back/`, by their paths in the cell. */
+/** The files that the command wrote below `back/`, keyed by their paths in the cell. */
 function filesBack(directory: string): Record<string, string> {
   const back = join(directory, 'back');
   mkdirSync(back, { recursive: true });
@@ -158,7 +158,7 @@ const caller: Caller = {
   },
 };
 
-/** The program's output in an export of its job. The export is checked with the key that signed the job, an old key. */
+/** The program's output, read from an export of its job. The export is checked with the older key that signed the job. */
 async function exportedOutput(crossing: Crossing, job_id: string): Promise<string> {
   const without = await told(crossing, ['export', job_id, '--output', 'exported']);
   if (without.code === 0 || !without.stderr.includes('--public-key')) {

@@ -1,4 +1,4 @@
-/** The dashboard in Chromium: a program is typed and run in the playground, and its job is read on its page. */
+/** The dashboard in Chromium: a program is typed and run in the playground, and the job is read on the job's page. */
 import { readFileSync } from 'node:fs';
 import { isTerminal, LIMIT_NAMES } from '@vouchbox/protocol/vocabulary';
 import { LIMIT_WORDS } from '@vouchbox/protocol/words';
@@ -15,7 +15,7 @@ import type { Program } from '../scenarios.ts';
 import { gradeByClient, verdictsOf } from './grade-by-client.ts';
 import { submitByClient } from './typescript-client.ts';
 
-/** Opens a view as the tenant of the cell. Fails if the page had trouble, such as an error in its console. */
+/** Opens a view as the cell's tenant. Fails if the page had trouble, such as an error in its console. */
 async function withPage<Result>(
   { browser, crossing, view }: { readonly browser: Browser; readonly crossing: Crossing; readonly view: string },
   use: (page: Page) => Promise<Result>,
@@ -24,7 +24,7 @@ async function withPage<Result>(
   await using opened = await openDashboard(browser, { url: service.url, view }, { key });
   opened.page.setDefaultTimeout(90_000);
   const result = await use(opened.page);
-  // The crash of a service also causes errors in the console.
+  // When a service crashes, the console has errors too.
   const troubles = crossing.scenario.act === 'crash' ? [] : opened.troubles;
   if (troubles.length > 0) throw new Error(`the page had trouble: ${troubles.join('; ').slice(0, 300)}`);
   return result;
@@ -63,7 +63,7 @@ async function typed(page: Page, program: Program) {
   }
 }
 
-/** Answers the program's call of its tool by hand. */
+/** Answers the program's tool call by hand. */
 async function answered(page: Page, { scenario: { transcript } }: Crossing): Promise<void> {
   if (transcript === undefined) return;
   const { result } = JSON.parse(transcript) as { readonly result: unknown };
@@ -71,7 +71,7 @@ async function answered(page: Page, { scenario: { transcript } }: Crossing): Pro
   await page.getByRole('button', { name: 'Answer', exact: true }).click();
 }
 
-/** Puts a long text into a field at once. Chromium's command for typing takes minutes for a mebibyte of lines. */
+/** Puts a long text into a field at once. Chromium's typing command needs minutes for a mebibyte of lines. */
 async function pasted(page: Page, label: string, text: string): Promise<void> {
   await page.getByLabel(label).evaluate((field, value) => {
     const area = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field) as object, 'value');
@@ -80,7 +80,7 @@ async function pasted(page: Page, label: string, text: string): Promise<void> {
   }, text);
 }
 
-/** The file that a button of the page saves. */
+/** The file that a button on the page saves. */
 async function saved(page: Page, name: string): Promise<Buffer> {
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -89,13 +89,13 @@ async function saved(page: Page, name: string): Promise<Buffer> {
   return readFileSync(await download.path());
 }
 
-/** The text of a stream as the page saves it. */
+/** A stream's text as the page saves it. */
 async function streamOf(page: Page, name: 'stdout' | 'stderr'): Promise<string> {
   await page.getByRole('button', { name, exact: true }).click();
   return (await saved(page, 'save')).toString();
 }
 
-/** The value beside a name in the summary. */
+/** The value next to a name in the summary. */
 async function factOf(page: Page, name: string): Promise<string | null> {
   const term = page.locator('dt', { hasText: new RegExp(`^${name}$`) }).first();
   const text = await term.locator('xpath=following-sibling::dd[1]').textContent();
@@ -107,7 +107,7 @@ async function violationsOf(page: Page): Promise<string[]> {
   return await list.locator('li > code:first-child').allTextContents();
 }
 
-/** Reads the page of a job. */
+/** Reads a job's page. */
 async function jobPage(page: Page): Promise<Seen> {
   const badge = page.locator('.job-state .badge').first();
   await historyRead(page);
@@ -133,7 +133,7 @@ async function jobPage(page: Page): Promise<Seen> {
   };
 }
 
-/** Reads the other program's output on the linked page of its job, and returns to the first page. */
+/** Reads the other program's output on the linked page of that program's job, and then returns to the first page. */
 async function peerOf(page: Page): Promise<Pick<Seen, 'peer'>> {
   const link = page.getByRole('link', { name: /^the interactor, / });
   if ((await link.count()) === 0) return {};
@@ -147,12 +147,12 @@ async function peerOf(page: Page): Promise<Pick<Seen, 'peer'>> {
   return { peer };
 }
 
-/** Whether the chart's line of failed jobs rises above zero. The grid lines for times end at the height of zero. */
+/** Whether the chart's line for failed jobs rises above zero. The lowest ends of the grid lines are at zero. */
 function risesAbove(chart: Locator): Promise<boolean> {
   return chart.evaluate((svg) => {
     const ends = [...svg.querySelectorAll('.chart-grid')].map((line) => Number(line.getAttribute('y2')));
     const series = svg.querySelector('[data-tone="bad"]') as { getBBox(): { y: number } } | null;
-    // The margin of 10 is for the mark of a single point, which has a size even at zero.
+    // The margin of 10 is for the mark of a single point. The mark has a size even at zero.
     return series !== null && series.getBBox().y < Math.max(...ends) - 10;
   });
 }
@@ -168,8 +168,8 @@ function callerIn(browser: Browser): Caller {
     run: async (crossing) => {
       const { program } = crossing.scenario;
       const { uploads, fromJobs, uploadedStdin, packed, build, interactor, before, labels } = program;
-      // The playground takes only files of up to 2 MiB, and one program that is compiled and run, without a session or signed
-      // labels. A client submits the other jobs, and the dashboard reads them.
+      // The playground compiles and runs one program in one job. It takes files of up to 2 MiB, but no session and no signed
+      // labels. A client submits all other jobs, and the dashboard reads them.
       if (
         [uploads, fromJobs, uploadedStdin, packed, build, interactor, before, labels].some(
           (member) => member !== undefined,
@@ -210,7 +210,7 @@ function callerIn(browser: Browser): Caller {
           await end.click();
           await end.waitFor({ state: 'detached' });
         }),
-      // Somebody else opens the link, in a browser without a session of the dashboard.
+      // Somebody else opens the link, in a browser that has no dashboard session.
       read: async (address) => {
         await using opened = await openPage(browser, address);
         await verdictOf(opened.page, 'whole');

@@ -1,4 +1,4 @@
-/** An exported job is checked without the service, against a pinned key: by the command, the library and the page. */
+/** The command, the library and the page check an exported job without the service, against a pinned key. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ import { cancelByClient, submitByClient } from './typescript-client.ts';
 
 const SERVICE_VERIFY = join(import.meta.dirname, '../../../packages/verifier/bin/service-verify.mjs');
 
-/** The directory of an exported job, and the expected tenant, job and key. */
+/** The directory of an exported job, and the tenant, job and key that the export must have. */
 interface Exported {
   readonly directory: string;
   readonly job_id: string;
@@ -26,14 +26,14 @@ interface Exported {
   readonly publicKey: string;
 }
 
-/** @throws Error if the export is refused, with the reason */
+/** @throws Error with the reason if the export is refused */
 type Check = (exported: Exported) => Promise<void>;
 
-/** Exports a job that has ended, and checks the export. Returns the facts that are in the export. */
+/** Exports a job that has ended, and checks the export. Returns the facts that the export contains. */
 async function read(crossing: Crossing, check: Check, job_id: string): Promise<Seen> {
   const { client, directory, service, signer: publicKey, tenant, key } = crossing;
   await client.waitForResult(job_id);
-  // Each export gets a new directory, because the command overwrites no directory.
+  // Each export gets a new directory, because the command never overwrites a directory.
   const target = mkdtempSync(join(directory, 'export-'));
   rmdirSync(target);
   writeFileSync(join(directory, 'signer.pem'), publicKey);
@@ -45,7 +45,7 @@ async function read(crossing: Crossing, check: Check, job_id: string): Promise<S
   return seenIn(target);
 }
 
-/** Every file below a directory, by its path in it. */
+/** Every file below a directory, keyed by its path within the directory. */
 function filesBelow(directory: string): Map<string, Uint8Array<ArrayBuffer>> {
   const names = readdirSync(directory, { recursive: true, encoding: 'utf8' });
   const files = names.filter((name) => statSync(join(directory, name)).isFile());
@@ -76,7 +76,7 @@ function callerWith(check: Check): Caller {
       await read(crossing, check, await submitByClient(crossing, idempotencyKey)),
     read: async (crossing, job_id) => await read(crossing, check, job_id),
     cancel: cancelByClient,
-    // The export enclosed in the saved page is checked like an export that the command wrote.
+    // The export inside the saved page is checked like an export that the command wrote.
     readings: {
       evidence: async (crossing, job_id) => {
         const directory = await enclosed(crossing, job_id);
@@ -123,7 +123,7 @@ export const exportByCommand = exportColumn('export, by command', openedWith(byC
 export const exportByLibrary = exportColumn('export, by library', openedWith(byLibrary));
 export const exportByPage = exportColumn('export, by page', openPageColumn);
 
-/** `verify.html` in a browser, from its file. */
+/** `verify.html` in a browser, opened from its file. */
 async function openPageColumn(): Promise<OpenPlace> {
   const browser = await openBrowser();
   const byPage: Check = async ({ directory, publicKey }) => {
@@ -143,13 +143,13 @@ async function openPageColumn(): Promise<OpenPlace> {
   };
 }
 
-/** The first verdict that the page shows, and its words. */
+/** The first verdict that the page shows, and the verdict's words. */
 async function anyVerdict(page: Page): Promise<readonly [Verdict, string]> {
   const { promise, resolve, reject } = Promise.withResolvers<readonly [Verdict, string]>();
   const waits = (['good', 'whole', 'unchecked', 'refused'] as const).map(async (verdict) =>
     resolve([verdict, await verdictOf(page, verdict)]),
   );
-  // The other waits fail after a while, or when the page closes.
+  // The remaining waits fail after a while, or when the page closes.
   void Promise.allSettled(waits).then(() => reject(new Error('the page showed no verdict')));
   return await promise;
 }

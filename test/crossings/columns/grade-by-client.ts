@@ -1,4 +1,4 @@
-/** Grades the programs of scenarios with the TypeScript client, or a problem package with the command. */
+/** Grades scenarios' programs with the TypeScript client, or a problem package with the command. */
 import type { GradingItem } from '@vouchbox/protocol';
 import type { Crossing } from '../crossing.ts';
 import type { Seen } from '../facts.ts';
@@ -7,7 +7,7 @@ import { gradePackage } from './grade-package.ts';
 /** The file in which the judge leaves its verdict. */
 const VERDICT = 'output/verdict.json';
 
-/** Grades the program by the tests of the scenario, and returns the id of the job that judged. */
+/** Grades the program with the scenario's tests, and returns the id of the judge job. */
 export async function gradeByClient(crossing: Crossing): Promise<string> {
   const { client, scenario } = crossing;
   const { program, tests = [], interactor } = scenario;
@@ -19,14 +19,14 @@ export async function gradeByClient(crossing: Crossing): Promise<string> {
   return (await client.grade(program, { tests, interactor })).job_id;
 }
 
-/** The verdict of each test, from the facts about the judge job. */
+/** Each test's verdict, from the facts about the judge job. */
 export function verdictsOf({ files = {} }: Seen): Seen {
   const text = files[VERDICT];
   if (text === undefined) throw new Error(`the job that judged did not leave ${VERDICT}`);
   return verdictsIn(text);
 }
 
-/** Reads verdicts from the text of a verdict file. */
+/** Reads the verdicts in the text of a verdict file. */
 export function verdictsIn(text: string): Seen {
   const { tests } = JSON.parse(text) as { readonly tests: readonly { readonly verdict: string }[] };
   return { verdicts: tests.map(({ verdict }) => verdict) };
@@ -44,7 +44,7 @@ export function gradingWords({
   return `${status}, ${runs_ended} of ${runs} runs`;
 }
 
-/** The state of the newest grading of a cell, from the node where jobs of this service are read. */
+/** The state of the cell's newest grading, from the node where this service's jobs are read. */
 export async function gradingOf(crossing: Crossing): Promise<string> {
   return gradingWords(await crossing.otherClient.grading(await newestGrading(crossing)));
 }

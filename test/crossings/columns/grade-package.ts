@@ -1,4 +1,4 @@
-/** Grades the program of a scenario by its problem package, with the command, which alone reads such packages. */
+/** Grades a scenario's program with its problem package. Only the command reads such packages. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { vouchbox } from '../../rig/command.ts';
@@ -8,7 +8,7 @@ import type { Crossing } from '../crossing.ts';
 export const READ_BY_THE_COMMAND =
   'A problem package is read by `vouchbox grade`, which sends what is in it as a grading.';
 
-/** The verdict, as the command prints it. */
+/** Returns the verdict that the command prints. */
 export async function gradePackage({ directory, key, scenario, service }: Crossing): Promise<string> {
   const { program, problem = {} } = scenario;
   for (const [path, text] of Object.entries(problem)) {

@@ -1,5 +1,5 @@
 /**
- * A grading with one test, which runs the program of the scenario. The facts are those of this run, and the verdict must agree
+ * A grading with one test that runs the scenario's program. The facts are those about this run, and the verdict must agree
  * with them.
  */
 import type { NamedContent, RunResult, Verdict } from '@vouchbox/client';
@@ -12,7 +12,7 @@ import { verdictsIn } from './grade-by-client.ts';
 import { gradePackage } from './grade-package.ts';
 import { readByClient } from './typescript-client.ts';
 
-/** The verdict of a test by the end of its program, in the words of docs/GRADING.md. */
+/** The verdict on a test, keyed by how the test's program ended, in the words of docs/GRADING.md. */
 const VERDICTS: Readonly<Record<TerminalStatus, string>> = {
   succeeded: 'accepted',
   failed: 'runtime_error',
@@ -22,7 +22,7 @@ const VERDICTS: Readonly<Record<TerminalStatus, string>> = {
   error: 'not_run',
 };
 
-/** `run` is null where a program did not compile, so that no test ran. */
+/** `run` is null if the program did not compile, because then no test ran. */
 async function graded(crossing: Crossing): Promise<{ readonly run: RunResult | null; readonly verdict: Verdict }> {
   const { client, scenario } = crossing;
   const { uploads = {}, fromJobs: _, stdin, args, ...program } = scenario.program;
@@ -30,7 +30,7 @@ async function graded(crossing: Crossing): Promise<{ readonly run: RunResult | n
   for (const [path, content] of Object.entries(uploads)) {
     files[path] = { blob: (await client.upload(new Uint8Array(content))).blob };
   }
-  // The whole output is judged. If the output was truncated, the scenario knows only a part of it.
+  // The whole output is judged, but if it was truncated, the scenario knows only a part.
   const expected = scenario.sees.truncated ? '' : scenario.sees.stdout;
   let run: RunResult | null = null;
   const { verdict } = await client.grade(program, {
@@ -67,7 +67,7 @@ const caller: Caller = {
   cancel: async ({ client }, job_id) => {
     await client.cancel(job_id);
   },
-  // The newest job is the judge job, and the job before it ran the test.
+  // The newest job is the judge job. The job before it ran the test.
   read: async (crossing, job_id) => {
     if (crossing.scenario.act !== 'key_rotated') return await readByClient(crossing, job_id);
     const [judge = '', test = ''] = await crossing.jobs();

@@ -1,4 +1,4 @@
-/** Plain HTTP requests of the contract without a client, as any language can send them. */
+/** The contract's requests as plain HTTP without a client, as a program in any language can send them. */
 import { createHash } from 'node:crypto';
 import type {
   FoldedResult,

@@ -64,7 +64,7 @@ function seenOf({ status, json }: AdapterAnswer): Seen {
   return { ...shown, status: ended, ...(ended !== 'timed_out' && { exit_code, signal: exit_signal }) };
 }
 
-/** Submits, and reads the submission by its token until it has ended. */
+/** Submits a program, and reads the submission by its token until the program has ended. */
 async function judged(ask: Ask, body: Record<string, unknown>): Promise<AdapterAnswer> {
   const { status, json } = await ask('/submissions', body);
   if (status !== 201) throw new Error(`HTTP ${status}: ${JSON.stringify(json).slice(0, 300)}`);
@@ -80,7 +80,7 @@ async function read(ask: Ask, token: string): Promise<AdapterAnswer> {
 }
 
 const caller: Caller = {
-  // Judge0's interface cannot cancel. The job is cancelled at the service, and the adapter must report that.
+  // Judge0's interface has no way to cancel. The job is cancelled at the service, and the adapter must report that.
   cancel: cancelByClient,
   run: async (crossing) =>
     await withAdapter('judge0', crossing, async (ask) => seenOf(await judged(ask, bodyOf(crossing)))),

@@ -1,4 +1,4 @@
-/** `vouchbox mcp`: an agent's tools, over stdio, with a client of the protocol's own project. */
+/** `vouchbox mcp`: an agent's tools over stdio, called with the MCP project's own client. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
@@ -12,10 +12,10 @@ import type { Program } from '../scenarios.ts';
 import { READ_BY_THE_COMMAND } from './grade-package.ts';
 import { submitByClient } from './typescript-client.ts';
 
-/** Longer than any program that ends by itself in a scenario. */
+/** No program that ends by itself in a scenario takes this long. */
 const callMillisecondsMax = 200_000;
 
-/** Another server, with the tool that programs call. */
+/** Another MCP server. It has the tool that programs call. */
 const PAGES = `'${process.execPath}' '${join(import.meta.dirname, '../../../packages/cli/src/mcp/tools-from/tool-server.fixture.ts')}'`;
 
 interface ToolAnswer {
@@ -26,7 +26,7 @@ interface ToolAnswer {
   readonly content: any;
 }
 
-/** Opens `vouchbox mcp` with all keys that signed at this service as pinned keys. */
+/** Opens `vouchbox mcp`, with all keys that have signed at this service as pinned keys. */
 async function withTools<Result>(crossing: Crossing, use: (client: Client) => Promise<Result>): Promise<Result> {
   const { directory, key, service } = crossing;
   const pinned = service.publicKeys.map((pem, index) => {
@@ -51,7 +51,7 @@ async function call(client: Client, name: string, words: Record<string, unknown>
   return answer as unknown as ToolAnswer;
 }
 
-/** Whether the tool has members for all that a program needs. If not, a client makes the job and the tool reads it. */
+/** Whether the tool takes everything that a program needs. If not, a client submits the job and the tool reads it. */
 function canSay({ uploads, uploadedStdin, build, interactor, promise, limits = {} }: Program): boolean {
   const { wall_seconds: _wall, mem_mb: _memory, ...others } = limits;
   const unsaid = [uploads, uploadedStdin, build, interactor, promise, ...Object.values(others)];
@@ -118,7 +118,7 @@ const caller: Caller = {
       outputs = [],
       ...more
     } = program;
-    // The program's tools are those of another server, and an agent cannot have its labels signed.
+    // The program's tools come from another server, and an agent cannot have labels signed.
     const { tools: _tools, sign_labels: _signs, ...said } = more;
     const named = Object.entries(await crossing.outputsOfJobs());
     const session = (await crossing.step())?.name;

@@ -24,11 +24,11 @@ function bodyOf({ scenario: { program } }: Crossing) {
   };
 }
 
-/** In place of our status, Piston has a code of two letters and a message. */
+/** Instead of our status, Piston has a two-letter code and a message. */
 function seenOf({ status, json }: AdapterAnswer): Seen {
   if (status >= 500) return { status: endWithoutResult(json.message) };
   if (status !== 200) throw new Error(`HTTP ${status}: ${JSON.stringify(json).slice(0, 300)}`);
-  // Piston reports the failure of a compiler in both stages, and always with the code 1.
+  // Piston reports a compiler's failure in both stages, always with the code 1.
   if (json.compile && json.compile.status !== null) return { status: 'failed', stdout: json.compile.stdout };
   const { stdout, stderr, code, signal, message, status: letters } = json.run;
   const truncated = /output is cut/.test(message ?? '');
@@ -39,7 +39,7 @@ function seenOf({ status, json }: AdapterAnswer): Seen {
 }
 
 const caller: Caller = {
-  // Piston's interface cannot cancel. The job is cancelled at the service, and the adapter must report that.
+  // Piston's interface has no way to cancel. The job is cancelled at the service, and the adapter must report that.
   cancel: cancelByClient,
   run: async (crossing) =>
     await withAdapter('piston', crossing, async (ask) => seenOf(await ask('/api/v2/execute', bodyOf(crossing)))),

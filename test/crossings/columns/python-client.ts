@@ -1,4 +1,4 @@
-/** The Python client. Each call is one process, which reads its task from stdin, and prints what it saw. */
+/** The Python client. Each call is one process that reads its task from stdin and prints what it saw. */
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

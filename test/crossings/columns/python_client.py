@@ -1,4 +1,4 @@
-"""One call of the Python client. Reads its task as JSON from stdin, and prints what it saw as JSON."""
+"""One call with the Python client. Reads its task from stdin as JSON, and prints what it saw as JSON."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def search(query: str) -> dict[str, list[str]]:
 
 def run(client: Client, asked: dict[str, Any]) -> dict[str, Any]:
     files = {path: {"blob": client.upload(Path(file).read_bytes())["blob"]} for path, file in asked["uploads"].items()}
-    files |= asked["outputs"]  # Outputs of other jobs are named, not uploaded.
+    files |= asked["outputs"]  # Other jobs' outputs are named, not uploaded.
     program = {"outputs": [], **asked["program"]}
     runner = client.session(program["session"]["name"]) if "session" in program else client
     options = {"tools": {"search": search}} if "tools" in program else {}
     result = runner.run(program, files=files or None, idempotency_key=asked.get("idempotency_key"), **options)
-    if "tools" in program:  # A second run that gets the recorded answers must do the same.
+    if "tools" in program:  # A second run with the recorded answers must do the same.
         result = client.run(program, replay=list(client.follow(result.job_id)))
     client.verify(result.job_id)
     return {**seen_of(client, result), "terminal_reason": result.terminal_reason, "signal": result.signal}

@@ -1,5 +1,5 @@
 /**
- * The places where a service stores its data, and the places to which the data is carried after all jobs of the service. A
+ * The places where a service stores its data, and the places to which the data is carried once all jobs have ended. Another
  * service then starts from the carried data, and each job is read again there.
  */
 import { cpSync } from 'node:fs';
@@ -68,7 +68,7 @@ export const copy: Place = {
   },
 };
 
-/** Jobs are submitted at one node, and read and cancelled at the other. */
+/** One node accepts jobs, and the other reads and cancels them. */
 export const nodes: Place = {
   title: 'two nodes',
   group: 'records',
@@ -78,7 +78,7 @@ export const nodes: Place = {
   open: withoutOpening({ play: playByClient }),
 };
 
-/** Reads the job again once all large contents have moved to the object store. */
+/** Reads the job again once all its large contents have moved to the object store. */
 async function moved(crossing: Crossing): Promise<Seen> {
   const seen = await playByClient(crossing);
   if (crossing.service.signs) for (const job of await crossing.jobs()) await crossing.signed(job);

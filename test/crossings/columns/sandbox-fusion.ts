@@ -11,7 +11,7 @@ import { cancelByClient } from './typescript-client.ts';
 const NAMES: Readonly<Record<string, string>> = { node: 'nodejs' };
 
 /**
- * In SandboxFusion, input and output files are in the working directory. A request names each file that it gives or fetches.
+ * In SandboxFusion, input and output files are in the working directory. A request names each file that it sends or fetches.
  */
 function bodyOf({ scenario: { program, sees } }: Crossing) {
   const { language, code, stdin, limits = {} } = program;
@@ -43,8 +43,8 @@ function seenOf({ status, json }: AdapterAnswer): Seen {
 }
 
 const caller: Caller = {
-  // SandboxFusion's interface has no request that cancels: the job is cancelled at the service, and the adapter must
-  // say so.
+  // SandboxFusion's interface has no request that cancels. The job is cancelled at the service, and the adapter must
+  // report that.
   cancel: cancelByClient,
   run: async (crossing) =>
     await withAdapter('sandbox-fusion', crossing, async (ask) => seenOf(await ask('/run_code', bodyOf(crossing)))),

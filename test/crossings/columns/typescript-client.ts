@@ -1,4 +1,4 @@
-/** The TypeScript client: it runs, reads and cancels jobs. Places that have no calls of their own use these functions too. */
+/** The TypeScript client runs, reads and cancels jobs. Places that have no calls of their own also use these functions. */
 import type { NamedContent, RunOptions, ServiceClient } from '@vouchbox/client';
 import type { FoldedResult } from '@vouchbox/protocol';
 import { type Caller, playCaller } from '../caller.ts';
@@ -8,7 +8,7 @@ import { type Place, withoutOpening } from '../place.ts';
 import { gradingOf, verdictsIn } from './grade-by-client.ts';
 import { READ_BY_THE_COMMAND } from './grade-package.ts';
 
-/** Uploads the files of a scenario, and returns the options for its run with the client. */
+/** Uploads a scenario's files, and returns the options with which the client runs it. */
 async function optionsOf(crossing: Crossing): Promise<RunOptions> {
   const { client, scenario } = crossing;
   const { uploads = {}, outputs = [] } = scenario.program;
@@ -27,7 +27,7 @@ export async function submitByClient(crossing: Crossing, idempotencyKey?: string
   return job_id;
 }
 
-/** Reads a job that has ended, at the node where this service is read. */
+/** Reads an ended job at the node where this service's jobs are read. */
 export async function readByClient({ otherClient }: Crossing, job_id: string): Promise<Seen> {
   const result = await otherClient.waitForResult(job_id);
   const seen = factsOf(await otherClient.detail(job_id), result);
@@ -35,7 +35,7 @@ export async function readByClient({ otherClient }: Crossing, job_id: string): P
   return { ...seen, files, ...(await peerOf(otherClient, job_id)) };
 }
 
-/** Fetches the large outputs of a job by their digests. */
+/** Fetches a job's large outputs by their digests. */
 async function largeFiles(
   client: ServiceClient,
   { large_outputs = [] }: Pick<FoldedResult, 'large_outputs'>,
@@ -45,7 +45,7 @@ async function largeFiles(
   return files;
 }
 
-/** What the other program of a pair wrote. */
+/** What the other program in a pair wrote. */
 async function peerOf(client: ServiceClient, job_id: string): Promise<Pick<Seen, 'peer'>> {
   const { interaction } = (await client.detail(job_id)).requested_spec;
   return interaction === undefined ? {} : { peer: (await client.waitForResult(interaction.peer)).stdout };
@@ -55,7 +55,7 @@ export async function cancelByClient({ otherClient }: Crossing, job_id: string):
   await otherClient.cancel(job_id);
 }
 
-/** A second run, which gets the recorded answers of the first run and must do the same. */
+/** Runs the program again with the tool answers recorded in the first run. The second run must do the same. */
 async function replayed({ client, scenario: { program } }: Crossing, job_id: string) {
   const { language, code, limits = {}, outputs = [] } = program;
   const replay = await Array.fromAsync(client.events(job_id));

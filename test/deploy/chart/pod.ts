@@ -1,6 +1,6 @@
 /**
  * A pod of the chart, started here as the kubelet starts it: with the users, rights and read-only root of the manifest, with
- * its secrets mounted as files, and with one folder in place of its data volume. It lacks what a container runtime adds, such
+ * its secrets mounted as files, and with one folder instead of its data volume. It lacks what a container runtime adds, such
  * as a filter of system calls and namespaces.
  */
 import { execFileSync } from 'node:child_process';
@@ -12,9 +12,9 @@ import { leftoversOf } from '../../rig/leftovers.ts';
 import type { Manifest } from './rendered-chart.ts';
 
 export interface PodSecrets {
-  /** The files of `CREDENTIALS_DIRECTORY` by their names. */
+  /** The contents of the files in `CREDENTIALS_DIRECTORY`, keyed by file name. */
   readonly settings: Readonly<Record<string, string>>;
-  /** The signing key as PEM, for a pod that mounts it. */
+  /** The signing key as PEM, for a pod that mounts this key. */
   readonly signingKey: string;
 }
 
@@ -27,7 +27,7 @@ interface Volume {
 /** The mount points in the manifest that stay writable under a read-only root. */
 const WRITABLE = ['/run', '/tmp'];
 
-/** Disposing stops the service if it still runs, and removes its files. */
+/** A running pod. Disposing stops the service if it still runs, and removes the pod's files. */
 export class Pod implements AsyncDisposable {
   readonly #spec: Manifest['spec'];
   readonly #scratch = mkdtempSync(join(tmpdir(), 'vouchbox-pod-'));
@@ -49,7 +49,7 @@ export class Pod implements AsyncDisposable {
     });
   }
 
-  /** Starts the pod of a Deployment. Resolves once the service in the pod listens. */
+  /** Starts a Deployment's pod. Resolves once the service in the pod listens. */
   static async start(deployment: Manifest, secrets: PodSecrets): Promise<Pod> {
     const pod = new Pod(deployment, secrets);
     try {
@@ -71,7 +71,7 @@ export class Pod implements AsyncDisposable {
     return this.#command.stderr;
   }
 
-  /** The HTTP status that each probe of the manifest gets, by the name of the probe. */
+  /** The HTTP status that each probe in the manifest gets, keyed by the probe's name. */
   async probes(): Promise<Readonly<Record<string, number>>> {
     const [container] = this.#spec.containers;
     const asked = ['startupProbe', 'livenessProbe', 'readinessProbe'].map(async (probe) => {
@@ -101,7 +101,7 @@ export class Pod implements AsyncDisposable {
     return { ...stated, ...here, SERVICE_DATA_DIR: this.dataDirectory, CREDENTIALS_DIRECTORY: this.#folder('secrets') };
   }
 
-  /** The words that start a command with the rights of a container. setpriv(1), mount(8). */
+  /** The words that start a command with a container's rights. setpriv(1), mount(8). */
   #rights(context: Readonly<Record<string, unknown>>): string[] {
     const { runAsUser, runAsGroup, fsGroup } = { ...this.#spec.securityContext, ...context };
     const binds = WRITABLE.map((path) => `mount --bind ${path} ${path}`);
@@ -129,7 +129,7 @@ export class Pod implements AsyncDisposable {
     }
   }
 
-  /** Mounts a secret as the kubelet does: as links to files in a folder that a newer folder can replace. */
+  /** Mounts a secret as the kubelet does: as links to files in a folder, so that a newer folder can replace it. */
   #mountSecret(volume: string, mode: number, files: Readonly<Record<string, string>>): void {
     const folder = this.#folder(volume);
     mkdirSync(join(folder, '..2026'), { recursive: true });
@@ -141,7 +141,7 @@ export class Pod implements AsyncDisposable {
     }
   }
 
-  /** The kubelet gives volumes to root and the group of the pod. */
+  /** Gives a path to root and the pod's group, as the kubelet does with volumes. */
   #own(path: string, mode: number): void {
     chownSync(path, 0, this.#spec.securityContext?.fsGroup ?? 0);
     chmodSync(path, mode);

@@ -1,5 +1,5 @@
-// Renders a chart as Helm does, where Helm itself is not installed: Go's own templates and the functions of sprig, which
-// are Helm's, with `include`, `required` and `toYaml` beside them. It knows no subcharts, no `lookup` and no `tpl`.
+// Renders a chart as Helm does, where Helm itself is not installed. Uses Go's own templates and, like Helm, the functions
+// of sprig. Adds `include`, `required` and `toYaml`, but no subcharts, no `lookup` and no `tpl`.
 //
 //	render CHART RELEASE [VALUES.yaml]
 package main
@@ -40,7 +40,7 @@ func read(path string) tree {
 	return read
 }
 
-// What the second has takes the place of what the first has.
+// Merges two trees, inner trees too. Any other value of the second replaces the value that the first has under the same name.
 func merge(values, over tree) tree {
 	for name, value := range over {
 		inner, isTree := value.(tree)

@@ -1,4 +1,4 @@
-/** The chart of deploy/helm as a cluster gets it: rendered by Helm if it is installed, and else by `render.go`. */
+/** The chart of deploy/helm as a cluster gets it: rendered by Helm if it is installed, otherwise by `render.go`. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,10 +13,10 @@ const hasRenderer = existsSync('/usr/bin/go') && existsSync(join(GO_SOURCES, 'sr
 
 /** Whether `helm` is on the PATH. */
 export const hasHelm = (process.env['PATH'] ?? '').split(':').some((folder) => existsSync(join(folder, 'helm')));
-/** Why the chart cannot be rendered here; empty if it can. */
+/** Why the chart cannot be rendered here; empty if it can be rendered. */
 export const untried = hasHelm || hasRenderer ? '' : ' (not tried: neither helm nor Go with sprig is installed)';
 
-/** One object of the cluster. */
+/** One object for the cluster. */
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
@@ -24,13 +24,13 @@ export interface Manifest {
   readonly [member: string]: any;
 }
 
-/** Renders charts. Disposing removes what was built to render them. */
+/** Renders charts. Disposing removes what was built for rendering. */
 export class Renderer implements Disposable {
-  /** The rendered manifests by the text of the values. */
+  /** Rendered manifests, keyed by the text of their values. */
   readonly #rendered = new Map<string, readonly Manifest[]>();
   readonly #scratch = mkdtempSync(join(tmpdir(), 'vouchbox-chart-'));
 
-  /** The objects that the chart makes with these values. @throws with the renderer's message if it fails */
+  /** The objects that the chart makes with these values. @throws with the renderer's message if rendering fails */
   render(values: Readonly<Record<string, unknown>>): readonly Manifest[] {
     const asked = JSON.stringify(values);
     const manifests = this.#rendered.get(asked) ?? this.#render(asked);

@@ -1,5 +1,5 @@
 # Reads every file it can, except the host's system tree, and prints where it sees a planted secret: in a file's name or
-# content, or in what the kernel shows of processes. The secret is given backwards, so that this source lacks it.
+# content, or in what the kernel shows about processes. The secret is given backwards, so that this source lacks it.
 import json
 import os
 

@@ -1,4 +1,4 @@
-# Tries to evade the CPU limit with many processes, each of which stays below it: every process spins a little, and then
+# Tries to evade the CPU limit with many processes that each stay below the limit: each process spins a little, and then
 # forks a child that spins next. The first process never ends by itself.
 import os
 import time

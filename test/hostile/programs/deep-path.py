@@ -1,4 +1,4 @@
-# Digs 60 directories with names of 200 bytes, which no path can name, and leaves files at the bottom.
+# Digs 60 nested directories with names of 200 bytes, deeper than a path can name, and leaves files at the bottom.
 import os
 
 for _ in range(60):

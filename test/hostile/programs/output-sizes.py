@@ -1,4 +1,4 @@
-# Writes outputs of the sizes that a JSON object gives by name. Files whose name starts with `sparse` are only a hole.
+# Writes outputs with the sizes in a JSON object, keyed by name. Files whose name starts with `sparse` are only a hole.
 import json
 
 for name, size in json.loads('@SIZES@').items():

@@ -1,4 +1,4 @@
-# Puts a link to the root in place of the whole output directory.
+# Replaces the whole output directory with a link to the root.
 import os
 
 os.rename("/work/output", "/work/elsewhere")

@@ -1,4 +1,4 @@
-# Prints what the kernel says of this process's privileges.
+# Prints what the kernel says about this process's privileges.
 import json
 import os
 

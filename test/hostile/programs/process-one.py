@@ -1,5 +1,5 @@
 # Attacks process 1 of its cell: every signal by three calls, its files in /proc, its limits, priority and processors.
-# Then writes a report that only process 1 may write, and exits with another code than that report states.
+# Then writes a report that only process 1 may write, and exits with a code other than the one in that report.
 import ctypes
 import errno
 import json

@@ -1,5 +1,5 @@
 // biome-ignore-all lint: the names are the attack
-// Loads what input/ shadows.
+// Loads modules that input/ shadows.
 require('fs').readFileSync('/work/input/' + require('fs').readdirSync('/work/input')[0]);
 if (process.env.NODE_OPTIONS !== undefined || process.execArgv.length > 0) throw new Error('options');
 console.log('clean');

@@ -1,5 +1,5 @@
 /**
- * Runs the service in a container on this host, with Podman of an ordinary user or with Docker. `ENGINE bare` gives the container
+ * Runs the service in a container on this host, with an ordinary user's Podman or with Docker. `ENGINE bare` gives the container
  * no rights and prints what the start says. `ENGINE user` starts it as docs/operating/containers.md and deploy/compose.user.yaml
  * do, and runs a job of each kind. Both print what failed, and exit with 1 if anything did.
  */
@@ -22,7 +22,7 @@ const READY_SECONDS_MAX = 1200;
 const ENGINES = { podman: asCaptain(), docker: [] as readonly string[] };
 type Engine = keyof typeof ENGINES;
 
-/** The words that run a command in a session of the user, with a control group. Podman finds subordinate ids by USER. */
+/** The words that run a command in a user session with a control group. Podman finds subordinate ids by USER. */
 function asCaptain(): readonly string[] {
   const uid = '$(id -u captain)';
   const words = `exec setpriv --reuid=${USER} --regid=${USER} --init-groups env USER=${USER} HOME=${HOME} XDG_RUNTIME_DIR=/run/user/${uid}`;
@@ -49,11 +49,11 @@ function must(engine: Engine, ...words: readonly string[]): string {
   return stdout;
 }
 
-/** Gives this host a route, because the program that makes networks without root needs the routes of the host. */
+/** Gives this host a route, because the program that makes networks without root needs the host's routes. */
 const NETWORK =
   'modprobe dummy; ip link add host0 type dummy; ip address add 192.0.2.2/24 dev host0; ip link set host0 up; ip route add default via 192.0.2.1';
 
-/** Makes the user, as the documents say, and loads the image into the engine. */
+/** Makes the user as the documents say, and loads the image into the engine. */
 function prepare(engine: Engine): void {
   if (!existsSync(HOME)) {
     execFileSync('sh', ['-ec', NETWORK]);
@@ -69,7 +69,7 @@ function prepare(engine: Engine): void {
   must(engine, engine, 'tag', 'localhost/vouchbox', 'vouchbox');
 }
 
-/** The faults of two starts without any rights: as root of the container, and as the container's user. */
+/** The faults of two starts without any rights: one as the container's root, and one as the container's user. */
 function bare(engine: Engine): readonly string[] {
   return [[], ['--user', '1000:1000', '--env', `SERVICE_DATA_DIR=${DATA}`]].flatMap((words) => {
     const { code, said } = run(engine, engine, 'run', '--rm', ...words, 'vouchbox', 'serve');
@@ -79,7 +79,7 @@ function bare(engine: Engine): readonly string[] {
   });
 }
 
-/** Starts the container: with the command in the document, and with the compose file for Docker. */
+/** Starts the container, with the command in the document or, for Docker, with the compose file. */
 function start(engine: Engine): void {
   if (engine === 'docker') {
     must(
@@ -121,7 +121,7 @@ async function user(engine: Engine): Promise<readonly string[]> {
   }
 }
 
-/** The faults of a job of each kind, and of the stop. */
+/** The faults of one job of each kind, and of the stop. */
 async function faultsOf(engine: Engine): Promise<readonly string[]> {
   const container = CONTAINERS[engine];
   const within = [engine, 'exec', container, COMMAND];

@@ -1,7 +1,7 @@
 /**
- * Runs on a host, started by its trial unit. It runs each trial that the kernel's command line names, and writes the result to
- * the port that the machine's owner reads. A failed trial does not stop the other trials. A trial gets more time if the host is
- * slow at that moment.
+ * Runs on a host, started by its trial unit. It runs each trial that the kernel's command line names, and writes the
+ * results to the port that the machine's owner reads. A failed trial does not stop the other trials. A trial gets more
+ * time if the host is slow at that moment.
  */
 import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,7 +11,7 @@ import { type Ended, TRIALS, type Trial } from './trials.ts';
 import { makeUser, UNIT_FILES, type UnitRights, withinUnit } from './unit-rights.ts';
 
 const PORT = '/dev/virtio-ports/lines';
-/** Node keeps its compiled and stripped sources here for the next command, whose start then takes half the time. */
+/** Node keeps its compiled and stripped sources here. The next command then starts in half the time. */
 const COMPILED = '/opt/vouchbox/node_modules/.cache/compiled';
 
 function wordOf(name: string): string {
@@ -29,7 +29,7 @@ function attempt(trial: Trial, rights: string): Promise<Ended> {
 while (!existsSync(PORT)) await delay(100);
 const rights = wordOf('rights');
 if (rights === 'user') makeUser();
-// Trials run as several users, all of whom write into these directories.
+// Trials run as several users. All of them write into these directories.
 for (const directory of [COMPILED, '/opt/vouchbox/node_modules/.vite-temp']) {
   mkdirSync(directory, { recursive: true });
   chmodSync(directory, 0o1777);

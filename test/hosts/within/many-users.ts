@@ -1,7 +1,7 @@
 /**
- * Gives this host twenty thousand users, three of whom run a program at the same time: one who is in no file of users, as with
- * a directory service, one whose subordinate ids are the last of many, and one without subordinate ids. Prints a line for each
- * of them, and exits with 1 if a program printed nothing.
+ * Gives this host twenty thousand users. Three users then run a program at the same time: one who is in no file of users (as
+ * with a directory service), one whose subordinate ids are the last of many, and one without subordinate ids. Prints a line
+ * for each of the three, and exits with 1 if a program printed nothing.
  */
 import { execFile } from 'node:child_process';
 import { appendFileSync, chownSync, mkdirSync } from 'node:fs';

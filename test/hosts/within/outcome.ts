@@ -1,4 +1,4 @@
-/** The report of a host, one line of JSON for each trial. */
+/** A host's report has one line of JSON for each trial. */
 export interface Outcome {
   readonly held: boolean;
   /** What the trial showed, in one line. */

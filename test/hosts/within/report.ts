@@ -5,11 +5,11 @@ import type { Reported } from './outcome.ts';
 import type { Ended, Trial } from './trials.ts';
 
 const LOG_CHARS_MAX = 400_000;
-/** Node's compiled code sometimes crashes in QEMU's emulation. The trial then runs a second time, and its row says so. */
+/** Node's compiled code sometimes crashes in QEMU's emulation. The trial then runs again, and its row says so. */
 const CRASH =
   /^(?:ended by SIGSEGV|Segmentation fault|# Fatal error in )|exited unexpectedly with signal SIG(?:SEGV|TRAP)/m;
 
-/** @param attempt runs the command of the trial */
+/** @param attempt runs the trial's command */
 export async function report(trial: Trial, attempt: (trial: Trial) => Promise<Ended>): Promise<Reported> {
   const started = performance.now();
   const first = await attempt(trial);
@@ -24,7 +24,7 @@ export async function report(trial: Trial, attempt: (trial: Trial) => Promise<En
   return { trial: trial.id, held, observed: said, seconds, log };
 }
 
-/** Runs the trial with the rights of this process. */
+/** Runs the trial with this process's rights. */
 export async function asOneself({ command, env = {}, secondsMax }: Trial): Promise<Ended> {
   const [first = '', ...rest] = command;
   const child = spawn(first, rest, {

@@ -1,6 +1,6 @@
 /**
- * Installs the unit of `deploy/` on this host as docs/operating/start.md says, and runs one job of each kind in each class.
- * Prints what failed, and exits with 1 if anything did.
+ * Installs the unit from `deploy/` on this host as docs/operating/start.md says, and runs one job of each kind in each
+ * class. Prints what failed, and exits with 1 if anything failed.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -10,11 +10,11 @@ import { CLASSES, type IsolatedClass, jobProblems } from '../../deploy/capabilit
 import { leftoversOf } from '../../rig/leftovers.ts';
 import { UNIT_FILES } from './unit-rights.ts';
 
-/** `user` tries the unit of an ordinary user. That unit has one class. */
+/** `user` tries the unit for an ordinary user. That unit has only one class. */
 const isUser = process.argv[2] === 'user';
 const UNIT = UNIT_FILES[isUser ? 'user' : 'unit'];
 const URL = 'http://127.0.0.1:8080';
-/** This only ends a start that hangs. The whole trial has a bound of its own. */
+/** This only ends a start that hangs. The whole trial has its own bound. */
 const READY_SECONDS_MAX = 1200;
 
 function systemctl(...words: readonly string[]): string {

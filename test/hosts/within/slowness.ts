@@ -1,4 +1,4 @@
-/** Measures how slow a host is, and gives its trials enough time: no trial may fail because the machine is busy. */
+/** Measures how slow a host is, and gives its trials enough time, so that none fails only because the machine is busy. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Trial } from './trials.ts';
@@ -10,7 +10,7 @@ const REAL_MILLISECONDS = 40;
 /** The time limits in `trials.ts` are for a machine that is this many times slower than a real machine. */
 const USUAL = 12;
 const SLOWNESS_MAX = 100;
-/** How many times longer this machine takes for a fixed piece of work than a real machine: a whole number from 1 to 100. */
+/** How many times slower this machine is than a real one, measured by a fixed piece of work: a whole number from 1 to 100. */
 export async function slownessOf(): Promise<number> {
   const started = performance.now();
   await run('perl', WORK);
@@ -18,7 +18,7 @@ export async function slownessOf(): Promise<number> {
   return Math.min(SLOWNESS_MAX, Math.max(1, times));
 }
 
-/** Gives the trial more time if the machine is slower than the usual emulated machine, and tells its tests the factor. */
+/** Gives the trial more time if the machine is slower than the usual emulated machine, and tells the trial's tests the factor. */
 export function patient(trial: Trial, slowness: number): Trial {
   return {
     ...trial,

@@ -1,4 +1,4 @@
-/** The trials on a host, each as a command, and how its output shows whether it held. */
+/** The trials on a host: the command of each trial, and how the command's output shows whether the trial held. */
 import { stripVTControlCharacters } from 'node:util';
 import type { Outcome } from './outcome.ts';
 
@@ -14,18 +14,18 @@ export interface Trial {
   readonly title: string;
   readonly command: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** The time limit on a usual emulated machine. A slower machine gives more time. */
+  /** The time limit on a usual emulated machine. On a slower machine, the limit is longer. */
   readonly secondsMax: number;
-  /** The trial runs as root on every host, because it makes what the other trials need. */
+  /** True if the trial runs as root on every host, because it makes what the other trials need. */
   readonly needsRoot?: true;
   judge(ended: Ended): Outcome;
 }
 
-/** The time limits are so large that a program runs out of memory first, even on an emulated host. */
+/** The time limits are high enough that a program runs out of memory first, even on an emulated host. */
 const LIMITS = '--limit mem_mb=96 --limit wall_seconds=300 --limit cpu_seconds=120';
-/** If one test hangs, its timeout leaves time for the others. The timeout of hooks depends on how slow the host is. */
+/** If one test hangs, its timeout leaves time for the others. The timeout for hooks depends on how slow the host is. */
 const SLOWLY = ['--testTimeout=900000', '--maxConcurrency=1'];
-/** One process, so that each module is loaded once. Node strips the types: Vite would take a third of the time. */
+/** One process, so that each module is loaded once. Node strips the types, because Vite would take a third of the time. */
 const LEAN = ['--maxWorkers=1', '--experimental.viteModuleRunner=false'];
 /** Attacks on control groups, namespaces, filters and limits. */
 const HELD_BY_THE_KERNEL = [
@@ -33,18 +33,18 @@ const HELD_BY_THE_KERNEL = [
   ...['RES-01', 'RES-03', 'RES-04', 'RES-05', 'RES-08', 'RES-11', 'RES-13', 'RES-15', 'RES-16', 'RES-19', 'RES-30'],
   ...['NEXT-01', 'NEXT-04'],
 ];
-/** Leaves out one case, which starts sixteen cells to test clocks, because clocks are the same on every host. */
+/** Leaves out the case that tests clocks with sixteen cells, because clocks are the same on every host. */
 const NOT_A_CROWD = '^(?!.*every one of many spinning)';
 /**
- * A gVisor cell takes half a minute here. Its own kernel answers a program in the same way on every host, so this selects the
- * cases in which the host limits the cell: memory, processes and time.
+ * A gVisor cell takes half a minute here. On every host, its own kernel answers a program in the same way. So this selects
+ * the cases in which the host limits the cell: memory, processes and time.
  */
 const LIMITS_IN_GVISOR = `${NOT_A_CROWD}(?!the gvisor class.*(?:ESC-|RES-01|RES-03: a Node))`;
-/** One case of each kind, for a host that differs little from a host on which all cases were tried. */
+/** One case of each kind, for a host that is much like a host on which all cases were tried. */
 const SHORTEST = ['ESC-07', 'ESC-26', 'ESC-37', 'RES-01', 'RES-03', 'RES-04', 'RES-11', 'RES-15'];
-/** Attacks on the parts of a cell that are made differently for an ordinary user: users, devices, mounts and groups. */
+/** Attacks on those parts of a cell that are made differently for ordinary users: users, devices, mounts and groups. */
 const MADE_FOR_A_USER = [...SHORTEST, 'ESC-06', 'ESC-08', 'ESC-10', 'ESC-15', 'ESC-33', 'RES-05'];
-/** Gives commands the rights that `vouchbox` takes by itself: root of a user namespace with the user's subordinate ids. */
+/** Gives commands the rights that `vouchbox` takes by itself: root in a user namespace with the user's subordinate ids. */
 const ENTER = [`packages/server/native/${process.arch}/svc-enter`, '100000', '100000', '65536'];
 /** Runs a command as an ordinary user without a group, subordinate ids or a home directory. */
 const NOBODY = ['setpriv', '--reuid=nobody', '--regid=nogroup', '--clear-groups', 'env', 'HOME=/nonexistent'];
@@ -53,7 +53,7 @@ const NUMBER_FIX = 'sysctl -w user.max_user_namespaces=15000';
 const ENTER_ALONE = [...NOBODY, 'HOME=/tmp', ...ENTER.slice(0, 1), '0', '0', '0'];
 const SANDBOX = 'packages/server/src/sandbox';
 const CONTRACT_TESTS = ['test/contract/outcomes.test.ts', 'test/contract/posture.test.ts'];
-/** Tests of the limits in the contract, and of what a job's detail and receipt state about its cell. */
+/** Tests of the limits in the contract, and of what a job's detail and receipt say about the job's cell. */
 const LIMITS_AND_POSTURE = [
   ...['Submission-14', 'Submission-15', 'Submission-16', 'Submission-17', 'Submission-18'],
   ...['Detail-1', 'Detail-6', 'Receipt-1'],
@@ -62,9 +62,9 @@ const LIMITS_AND_POSTURE = [
 const SHORTEST_GROUP_TESTS = ['kernel/cgroup', 'classes/namespace/launcher.test.ts', 'kernel/seccomp'].map(
   (name) => `${SANDBOX}/${name}`,
 );
-/** Leaves out tests of gVisor's system calls and limits, which are the same on every host and slowest in emulation. */
+/** Leaves out tests of gVisor's system calls and limits. These are the same on every host, and slowest in emulation. */
 const NOT_OF_GVISOR = ['-t', '^(?!.*gvisor (class|program))'];
-/** The tests of groups and launchers, without the tests of `vouchbox doctor`, which has a trial of its own. */
+/** The tests of groups and launchers, but not those of `vouchbox doctor`, because the doctor has a trial of its own. */
 const GROUP_TESTS = [
   ...['kernel/cgroup', 'kernel/seccomp', 'program/watch', 'classes/namespace', 'classes/gvisor'],
   ...['prove/doctor/host-posture', 'prove/doctor/probe'],
@@ -218,7 +218,7 @@ function factsScript(): string {
   ].join('; ');
 }
 
-/** Runs a program that prints a line and then takes too much memory, in one class. One start of the service tests both. */
+/** In one class, runs a program that prints a line and then takes too much memory. One start of the service tests both. */
 function runTrial(provider: 'namespace' | 'gvisor'): Trial {
   return {
     id: `run-${provider}`,
@@ -230,7 +230,7 @@ function runTrial(provider: 'namespace' | 'gvisor'): Trial {
   };
 }
 
-/** A trial by an ordinary user with a user manager, in the unit that the doctor suggests to a user without a group. */
+/** A trial by an ordinary user with a user manager, in the unit that the doctor suggests to users without a group. */
 function sessionTrial(): Trial {
   const asUser = 'setpriv --reuid=vouchbox --regid=vouchbox --init-groups env XDG_RUNTIME_DIR=/run/user/$user';
   const unit = 'systemd-run --user --quiet --wait --pipe --property=Delegate=yes --working-directory=/opt/vouchbox';
@@ -246,7 +246,7 @@ function sessionTrial(): Trial {
   };
 }
 
-/** @param before words of a command that starts the command of the trial */
+/** @param before words of a command that starts the trial's own command */
 function runScript(before = ''): string {
   const program = `import os; print('hello from', os.uname().machine, flush=True); x = bytearray(400 << 20)`;
   return `${before} vouchbox run --language python ${LIMITS} --json - <<'END'\n${program}\nEND\ntrue`;
@@ -259,7 +259,7 @@ function judgeRun({ output }: Ended): Outcome {
   return { held: isHeard && status === 'oom_killed', observed };
 }
 
-/** @param titles a pattern for the titles of cases, in addition to their ids */
+/** @param titles a pattern that the titles of the cases must match as well */
 function hostileTrial(
   id: string,
   title: string,
@@ -271,7 +271,7 @@ function hostileTrial(
   return testsTrial(id, title, [...files, '--tagsFilter', ids.join(' or '), '-t', titles]);
 }
 
-/** Two trials that must fail, and say what is missing: a check of the doctor, and a command that would run a program. */
+/** Two trials whose command must fail and say what is missing: `vouchbox doctor`, and a command that would run a program. */
 function refusedTrials(id: string, lacks: string, fix: string): readonly Trial[] {
   const asNobody = { env: { HOME: '/nonexistent' }, secondsMax: 300, needsRoot: true } as const;
   return [
@@ -304,7 +304,7 @@ function judgeRefusal(fix: string): Trial['judge'] {
   });
 }
 
-/** The two commands with which an ordinary user begins in an empty folder. They install from this machine's store of npm. */
+/** The two commands with which an ordinary user begins in an empty folder. They install from this machine's npm store. */
 function newcomersTrial(): Trial {
   const [home, given] = ['/home/newcomer', '/home/newcomer/given'];
   const prepare = [
@@ -328,7 +328,7 @@ function newcomersTrial(): Trial {
   };
 }
 
-/** Trials of the image that this machine got, in Podman of an ordinary user or in Docker. */
+/** Trials of the image that this machine got, in an ordinary user's Podman or in Docker. */
 function containerTrials(engine: 'podman' | 'docker'): readonly Trial[] {
   const name = { podman: "an ordinary user's Podman", docker: 'Docker' }[engine];
   const titles = {
@@ -345,7 +345,7 @@ function containerTrials(engine: 'podman' | 'docker'): readonly Trial[] {
   }));
 }
 
-/** A hostile trial as another user. `words` begin the command, and switch to this user. */
+/** A hostile trial as another user. The command begins with `words`, which switch to this user. */
 function hostileAs(id: string, title: string, words: readonly string[]): Trial {
   const trial = hostileTrial(id, title, ['namespace'], MADE_FOR_A_USER);
   const vitest = ['/opt/vouchbox/node_modules/.bin/node', 'node_modules/.bin/vitest', ...trial.command.slice(1)];
@@ -360,13 +360,13 @@ function judgeDoctor({ code, output }: Ended): Outcome {
   const lines = stripVTControlCharacters(output).split('\n');
   const counts = lines.find((line) => /^\d+ passed/.test(line)) ?? 'no result';
   const notable = lines.filter((line) => /^(fail|warn) /.test(line)).map((line) => line.replace(/ +/g, ' '));
-  // On a host that runs programs in only one class, the trial does not hold.
+  // The trial does not hold on a host that runs programs in only one class.
   const classes = lines.find((line) => line.startsWith('gvisor: ')) ?? '';
   const held = code === 0 && !notable.some((line) => line.startsWith('fail')) && !classes.includes('nothing runs');
   return { held, observed: [counts, ...notable].join('; ') };
 }
 
-/** The doctor's result for an ordinary user, who has no gVisor cells, because these need root of the host. */
+/** Judges the doctor's output for an ordinary user. Such a user has no gVisor cells, because these need the host's root. */
 function judgeUsersDoctor({ code, output }: Ended): Outcome {
   const lines = stripVTControlCharacters(output).split('\n');
   const { observed } = judgeDoctor({ code, output });

@@ -1,6 +1,6 @@
 /**
- * Runs a trial with the rights that a unit of `deploy/` gives to the service: in a copy of the unit with another command. One
- * unit is for root, the other for an ordinary user, who is made first.
+ * Runs a trial with the rights that a unit in `deploy/` gives to the service: in a copy of the unit with the trial's command.
+ * One unit is for root, the other for an ordinary user. This user is made first.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -11,17 +11,17 @@ const run = promisify(execFile);
 const UNITS = '/run/systemd/system';
 const NAME = 'vouchbox-rights.service';
 const LOG = '/run/vouchbox-rights.log';
-/** The number of the signal, as systemd prints it. */
+/** The signal's number, as systemd prints it. */
 const SIGSEGV = '11';
 /** Finds the command in PATH. systemd itself would look only in its own list of directories. */
 const SHELL = ['/bin/sh', '-c', 'exec "$@"', 'sh'];
-/** Settings that are about the service itself, and not about its rights. */
+/** Settings that concern the service itself and not its rights. */
 const ITS_OWN = /^(Exec\w+|Type|Restart\w*|EnvironmentFile|Environment|WantedBy|KillMode|Documentation)=/;
 
 export const UNIT_FILES = { unit: 'vouchbox.service', user: 'vouchbox-user.service' } as const;
 export type UnitRights = keyof typeof UNIT_FILES;
 
-/** Makes the user of the unit as docs/operating/start.md says, and gives the checkout to it. */
+/** Makes the unit's user as docs/operating/start.md says, and gives this user the checkout. */
 export function makeUser(): void {
   const home = ['--home-dir', '/var/lib/vouchbox', '--create-home'];
   execFileSync('useradd', ['--system', '--user-group', ...home, 'vouchbox']);
@@ -29,7 +29,7 @@ export function makeUser(): void {
   execFileSync('chown', ['--recursive', 'vouchbox:', '/opt/vouchbox']);
 }
 
-/** Runs the trial in a unit with these rights. The `code` is null if it did not end in time. */
+/** Runs the trial in a unit with these rights. The `code` is null if the trial did not end in time. */
 export async function withinUnit(trial: Trial, rights: UnitRights): Promise<Ended> {
   mkdirSync(UNITS, { recursive: true });
   writeFileSync(`${UNITS}/${NAME}`, unitText(trial, rights));
@@ -63,14 +63,14 @@ function unitText({ command, env = {}, secondsMax }: Trial, rights: UnitRights):
       `StandardOutput=append:${LOG}`,
       `StandardError=append:${LOG}`,
     ],
-    // This directory is where the tests store what they compile.
+    // The tests store what they compile in this directory.
     'ReadWritePaths=/opt/vouchbox/node_modules',
     ...Object.entries(environment).map(([name, value]) => `Environment="${name}=${value}"`),
   ];
   return kept.toSpliced(place, 0, ...own).join('\n');
 }
 
-/** One word of a command line. systemd.service(5). */
+/** One word for a command line, quoted. systemd.service(5). */
 function quoted(word: string): string {
   const escaped = word.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
   return `"${escaped.replaceAll('%', '%%').replaceAll('$', '$$$$')}"`;

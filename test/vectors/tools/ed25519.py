@@ -1,4 +1,4 @@
-"""Ed25519 after RFC 8032 section 5.1, in plain Python, so that test vectors do not come from the code under test.
+"""Ed25519 according to RFC 8032 section 5.1, in plain Python, so that test vectors do not come from the code under test.
 
 Slow, and not constant in time: for published test keys only.
 """
@@ -71,7 +71,7 @@ def sign(secret, message):
 
 TEST_1 = bytes.fromhex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")
 TEST_2 = bytes.fromhex("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb")
-"""Secret keys of RFC 8032 section 7.1, TEST 1 and TEST 2."""
+"""Secret keys from RFC 8032 section 7.1, TEST 1 and TEST 2."""
 
 assert public_key(TEST_1).hex() == "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
 assert sign(TEST_1, b"").hex().startswith("e5564300c360ac729086e2cc806e828a")

@@ -64,7 +64,7 @@ def pae(payload_type, payload):
 
 
 def changed(value, **changes):
-    """A copy with members replaced, or left out where the change is REMOVED."""
+    """A copy with members replaced, or left out if their change is REMOVED."""
     return {k: v for k, v in {**value, **changes}.items() if v is not REMOVED}
 
 
@@ -156,12 +156,12 @@ def envelope(body=BODY, payload_type=PAYLOAD_TYPE, key=KEY_1, signed_type=None, 
 
 
 def signed(**changes):
-    """An envelope around the statement with these changes, validly signed."""
+    """A validly signed envelope around the statement with these changes."""
     return envelope(canonical(statement(**changes)))
 
 
 def predicated(**changes):
-    """An envelope around the statement whose predicate has these changes, validly signed."""
+    """A validly signed envelope around the statement with these changes to its predicate."""
     return signed(predicate=predicate(**changes))
 
 
