@@ -1,7 +1,7 @@
 /** The test files that run on PostgreSQL: tests of every store, of this kind of store, and of the contract on it. */
 const STORE = 'packages/server/src/store';
 
-/** The tests that `npm test` runs on PostgreSQL: all tests of the store, and the contract's tests that most depend on it. */
+/** What the forms of the tests run on PostgreSQL: all tests of the store, and the contract's tests that most depend on it. */
 export const ON_POSTGRES = [
   `${STORE}/{access,blobs,copying,evidence,gradings,history,jobs,log,objects,reading,tools,postgres}/**/*.test.ts`,
   `${STORE}/{injection,lifecycle}.test.ts`,

@@ -43,12 +43,13 @@ export interface MarkedTest {
   readonly name: string;
   readonly tags: readonly string[];
   readonly hasPassed: boolean;
+  readonly hasFailed: boolean;
 }
 
-/** The testable statements that a whole run did not show, because no test with the statement's id passed. */
+/** The testable statements that a whole run left out: no test with the statement's id passed, or failed and is reported. */
 export function unshownStatements(statements: readonly Statement[], tests: readonly MarkedTest[]): Statement[] {
-  const shown = new Set(tests.filter(({ hasPassed }) => hasPassed).flatMap(({ tags }) => tags));
-  return statements.filter(({ id, isTestable }) => isTestable && !shown.has(id));
+  const tried = new Set(tests.filter((test) => test.hasPassed || test.hasFailed).flatMap(({ tags }) => tags));
+  return statements.filter(({ id, isTestable }) => isTestable && !tried.has(id));
 }
 
 /** The tags that are not ids of testable statements, each with a test that has the tag. */

@@ -1,7 +1,7 @@
 /**
  * Which test files each form of the tests has. `npm test` is the short form: it shows every statement and every attack once, and
  * takes some minutes. `npm run long` has the rest: the same promises in more places, and larger sizes. Without a form, as in
- * `npx vitest run FILE`, any file can be run.
+ * `npx vitest run FILE`, a run may have any file, with its slow tests; with `TEST_FORM=whole` also with the largest sizes.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,28 +38,29 @@ export const ONLY_LONG = [
   'test/interoperability/{log-notes,service}.test.ts',
   // Commands and clients with features that other files show over HTTP.
   'test/contract/{adapter-builds,client-scenarios,client-tools,grade-compiled,login,many-jobs}.test.ts',
-  'test/contract/{mcp-grade,mcp-tools-from,object-store,run-libraries,run-session,run-tools,tools-replay,tutorial}.test.ts',
+  'test/contract/{mcp-grade,mcp-tools-from,object-store,run-libraries,run-session,run-tools,testlib,tools-replay,tutorial}.test.ts',
 ];
 
 /** The attacks, of which the long form has more. Other files with a part in each form import it: see `test/rig/form.ts`. */
 const LONGER = ['test/hostile/{crun,gvisor,runsc}.test.ts'];
-const asksForForm = /^import \{.*\b(?:isLongForm|slowTest)\b.*rig\/form/m;
+const asksForForm = /^import \{.*\b(?:isLongForm|isShortForm|slowTest)\b.*rig\/form/m;
 
-export type Form = 'short' | 'long' | 'all';
+export type Form = 'short' | 'long' | 'whole';
 
-/** The form of this run. */
-export const form: Form = formOf(process.env['TEST_FORM']);
+/** The form of this run; null if it has none. */
+export const form = formOf(process.env['TEST_FORM']);
 
-function formOf(name = 'all'): Form {
-  if (name === 'short' || name === 'long' || name === 'all') return name;
-  throw new Error(`TEST_FORM is short, long or all, and not ${name}`);
+function formOf(name: string | undefined): Form | null {
+  if (!name) return null;
+  if (name === 'short' || name === 'long' || name === 'whole') return name;
+  throw new Error(`TEST_FORM is short, long or whole, and not ${name}`);
 }
 
-/** The test files of a form, as paths from the root. */
+/** The test files of a form, as paths from the root; all files without one. */
 export function filesOfForm(root: string, wanted = form): Set<string> {
   const found = (patterns: readonly string[]) => new Set(globSync([...patterns], { cwd: root }));
   const every = found(TEST_FILES);
-  if (wanted === 'all') return every;
+  if (wanted === null || wanted === 'whole') return every;
   if (wanted === 'short') return every.difference(found(ONLY_LONG));
   const asking = [...every].filter((file) => asksForForm.test(readFileSync(join(root, file), 'utf8')));
   return found([...ONLY_LONG, ...LONGER]).union(new Set(asking));

@@ -20,7 +20,8 @@ export default class TestSummary implements Reporter {
     const gaps = this.#gaps(modules, tests.map(markedTest));
     for (const gap of gaps) print(gap);
     if (gaps.length > 0) process.exitCode = 1;
-    const outsideTests = modules.flatMap((module) => module.errors()).length + unhandledErrors.length;
+    const suites = modules.flatMap((module) => [module, ...module.children.allSuites()]);
+    const outsideTests = suites.flatMap((suite) => suite.errors()).length + unhandledErrors.length;
     const failed = states.filter((state) => state === 'failed').length + outsideTests + gaps.length;
     print(`${states.filter((state) => state === 'passed').length} passed, ${failed} failed`);
   }
@@ -38,7 +39,8 @@ export default class TestSummary implements Reporter {
 }
 
 function markedTest(test: TestCase): MarkedTest {
-  return { name: test.fullName, tags: test.tags, hasPassed: test.result().state === 'passed' };
+  const { state } = test.result();
+  return { name: test.fullName, tags: test.tags, hasPassed: state === 'passed', hasFailed: state === 'failed' };
 }
 
 /** Whether the run has every file of the short form. A run of fewer files cannot tell which statements have no test. */

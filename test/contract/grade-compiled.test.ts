@@ -39,7 +39,7 @@ const JUDGED: readonly [code: string, verdict: string][] = [
   [SUM, 'accepted'],
 ];
 
-/** `npm test` tries only these cases, in one isolation class, because a compiler takes a second or more of CPU time. */
+/** `npm run long` tries only these cases, in one isolation class, because a compiler takes a second or more of CPU time. */
 const FEW: ReadonlySet<string> = new Set(['the memory', 'compile_error', 'accepted']);
 const isTried = ([what, verdict]: readonly [string, unknown, ...unknown[]]) =>
   hasEveryPack || FEW.has(what) || (typeof verdict === 'string' && FEW.has(verdict));

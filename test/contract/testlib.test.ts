@@ -1,7 +1,7 @@
 /** The header `testlib.h` in the pack `c`. Each case runs a checker, validator or interactor and expects an exit code. */
-import { describe, expect } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { shippedPacks } from '../../packages/server/src/sandbox/packs/shipped-packs.fixture.ts';
-import { hasEveryPack, slowTest } from '../rig/form.ts';
+import { hasEveryPack } from '../rig/form.ts';
 import { useRig } from '../rig/rig.ts';
 
 const { packs } = await shippedPacks(['c']);
@@ -121,7 +121,7 @@ int main() {
 
 describe.each(hasEveryPack ? ['namespace', 'gvisor'] : ['namespace'])('in the class of %s', (provider) => {
   const rig = useRig({ 'runtime-packs-dir': packs, provider });
-  slowTest('checkers, validators and interactors exit with the same codes as with the original testlib.h', async () => {
+  test('checkers, validators and interactors exit with the same codes as with the original testlib.h', async () => {
     const limits = { cpu_seconds: 60, wall_seconds: 120, mem_mb: 1024 };
     const files = {
       cases: CASES.map(({ as, input, output = '', answer = '' }) => `${as}\0${input}\0${output}\0${answer}\0`).join(''),
