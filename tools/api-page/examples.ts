@@ -75,8 +75,8 @@ export const SECTIONS: readonly Section[] = [
   {
     title: 'Follow a program',
     text:
-      'A job has a history of events: `queued`, `started`, `stdout`, `stderr`, `artifact`, `violation`, `truncated`, ' +
-      '`cancel_requested`, `finished`. Each is linked to the one before by its hash. Read them by a long poll, or get them over a ' +
+      'A job has a history of events, from `queued` and `started` over each piece of `stdout` and `stderr` to `finished`. ' +
+      'Each is linked to the one before by its hash. Read them by a long poll, or get them over a ' +
       'WebSocket. Keep the last `seq` that you saw, and go on after it when a connection breaks.',
     operations: {
       replayEvents: {

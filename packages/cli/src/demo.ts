@@ -90,7 +90,7 @@ function showPosture(detail: JobDetail): void {
   say(`    network      ${detail.networking ?? 'not observed'}`);
   say(`    seccomp      ${detail.seccomp ?? 'not observed'}, capabilities ${receipt?.capabilities ?? 'not observed'}`);
   say(`    private root ${detail.private_rootfs ?? 'not observed'}`);
-  for (const name of LIMIT_NAMES) say(`    ${name.padEnd(13)}${limits?.[name] ?? 'not held'}`);
+  for (const name of LIMIT_NAMES) say(`    ${name.padEnd(12)} ${limits?.[name] ?? 'not held'}`);
   say(`    receipt      ${detail.receipt_sha256 ?? 'none'}`);
 }
 

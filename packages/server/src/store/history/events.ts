@@ -115,7 +115,7 @@ const followedMax = 64;
 export async function append(db: StoreDatabase, input: AppendInput): Promise<AppendAnswer> {
   const { key, events } = input;
   assert(
-    events.every((part) => isOutputRun(part) || !LIFECYCLE.includes(part.kind)),
+    events.every((part) => isOutputRun(part) || !BY_TRANSITION.includes(part.kind)),
     'a lifecycle event is written by its own transition',
   );
   const job = await chainOf.first(db, key);
@@ -135,7 +135,7 @@ function noteCalls(db: StoreDatabase, parts: readonly HistoryPart[], rows: reado
   }
 }
 
-const LIFECYCLE: readonly string[] = ['queued', 'started', 'finished'];
+const BY_TRANSITION: readonly string[] = ['queued', 'started', 'finished'];
 
 /** Events of the job after a cursor, in order; null if the tenant has no such job. */
 export async function events(db: StoreDatabase, { key, after, limit }: EventsInput): Promise<EventPage | null> {
