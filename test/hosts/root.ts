@@ -45,7 +45,7 @@ function build(recipe: RootRecipe, work: string): void {
   finish(tree, join(work, 'built'));
 }
 
-/** Adds our files to the tree, and makes the files that QEMU starts from the tree. */
+/** Adds our files to the tree, and makes from it the files that QEMU starts. */
 function finish(tree: string, built: string): void {
   mkdirSync(built);
   for (const [path, text] of Object.entries(FILES)) writeFileSync(join(tree, path), text);

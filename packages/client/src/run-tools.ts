@@ -263,7 +263,7 @@ class ToolRunner implements Answering {
     }
   }
 
-  /** Whether a call still lacks an answer. A job that was submitted before may have answers; their tools do not run again. */
+  /** Whether a call still lacks an answer. An earlier job may have answers; the tools of those calls do not run again. */
   async #isOpen({ job_id, seq, signal }: ToolCall): Promise<boolean> {
     if (!this.#job.replayed) return true;
     const { calls } = await openToolCalls(this.#session, job_id, { after: seq - 1, signal });

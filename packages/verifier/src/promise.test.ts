@@ -174,7 +174,7 @@ describe('a promise', { tags: ['Promise-7'] }, () => {
       expect(await verify(promise, ...pinned, ...words)).toMatchObject({ exitCode: 6, failed: ['submission'] });
   });
 
-  test('is kept by a program that talked with another one, although nobody promised its input', async () => {
+  test('is kept by a program whose input came from another program, so that nobody could promise it', async () => {
     const interaction = { peer: other.job_id, role: 'program' } as const;
     const of = (peer: string) =>
       promiseOf({ submission: { ...PROMISED.submission, interaction: { ...interaction, peer } } });

@@ -25,7 +25,7 @@ export interface Trial {
 const LIMITS = '--limit mem_mb=96 --limit wall_seconds=300 --limit cpu_seconds=120';
 /** If one test hangs, its timeout leaves time for the others. The timeout for hooks depends on how slow the host is. */
 const SLOWLY = ['--testTimeout=900000', '--maxConcurrency=1'];
-/** One process, so that each module is loaded once. Node strips the types, because Vite would take a third of the time. */
+/** One process, so that each module is loaded once. Node strips the types: Vite would spend a third of the run on it. */
 const LEAN = ['--maxWorkers=1', '--experimental.viteModuleRunner=false'];
 /** Attacks on control groups, namespaces, filters and limits. */
 const HELD_BY_THE_KERNEL = [

@@ -112,7 +112,7 @@ test('for a client that reads nothing, few answers wait unsent and further reque
   using raw = await RawSocket.open(server.port);
   raw.socket.pause();
   raw.send(LIST.repeat(10_000));
-  // The kernel takes some megabytes for the reader. Any further answers that were begun would wait in this process.
+  // The kernel buffers some megabytes for the reader. Further answers, once begun, would wait in this process.
   await expect.poll(() => server.log.filter(({ msg }) => msg === 'request answered').length).toBeGreaterThan(50);
   let before = -1;
   await expect

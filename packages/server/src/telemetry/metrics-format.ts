@@ -13,8 +13,8 @@ export const METRICS_MEDIA_TYPES = {
 } as const satisfies Readonly<Record<MetricsFormat, string>>;
 
 /**
- * The format for an `Accept` header, RFC 9110 § 12.5.1. The default, even if the header prefers an unknown type, is the
- * older text format.
+ * The format for an `Accept` header, RFC 9110 § 12.5.1. The default is the older text format, also for an unknown type.
+ *
  */
 export function preferredFormat(accept: string | undefined): MetricsFormat {
   // The negotiator must not see versions and character sets, because it would look for them among the offered types.

@@ -28,7 +28,7 @@ test('a link’s secret appears only in the answer that creates the link, and ne
   for (const secret of [SECRET_OF_LINK, told]) expect(seen).not.toContain(secret);
 });
 
-test('readers of links have their own request budget, and a request without the secret does not use it', {
+test('readers of links have their own request budget, and a request without the secret takes nothing from that budget', {
   tags: ['Links-10'],
 }, async () => {
   await using server = await openServer({ rate: { perSecond: 0.001, burst: 2 } });

@@ -110,7 +110,7 @@ test('a job that waits gets a new statement at each given time, and a logged job
   expect(await draw(300)).toBe(0);
 });
 
-test('a pending statement is made only after its promise is signed, but even if the job has no leaf', async () => {
+test('a pending statement waits for the signature of its promise, and needs no leaf of the job', async () => {
   const key = await accepted({ promise: { due_at: at(400), answer_by: at(410) } });
   expect(await draw(400)).toBe(0);
   await storePromises(db, { promises: [{ ...key, key_id: KEY_ID, envelope: envelope('p') }] });

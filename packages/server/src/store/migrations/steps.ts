@@ -7,7 +7,7 @@ import { StoreError } from '../store-error.ts';
 export interface Step {
   /**
    * The step's name in the history, which never changes. `0001` is the store of v0.1, `0003` that of v0.3, `0004` that of 0.1.0.
-   * Only the first step of 0.1.0 begins with `0004-`: any other such name comes from a tree that was never released.
+   * The first step of 0.1.0 alone begins with `0004-`; another such name comes from a tree that was never released.
    */
   readonly name: string;
   /** Statements, each of which ends with a semicolon and a line feed. */

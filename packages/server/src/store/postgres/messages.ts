@@ -19,7 +19,7 @@ const addedBytesMax = 5000;
 const SEALED = '=';
 const EVERYTHING = '*';
 
-/** A node's change, by its number. */
+/** A change that a node made, named by the change's number. */
 interface Change {
   readonly node: number;
   readonly change: number | null;
