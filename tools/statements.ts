@@ -43,13 +43,12 @@ export interface MarkedTest {
   readonly name: string;
   readonly tags: readonly string[];
   readonly hasPassed: boolean;
-  readonly hasFailed: boolean;
 }
 
-/** The testable statements that a whole run left out: no test with the statement's id passed, or failed and is reported. */
+/** The testable statements that a whole run did not show: no test with the statement's id passed. */
 export function unshownStatements(statements: readonly Statement[], tests: readonly MarkedTest[]): Statement[] {
-  const tried = new Set(tests.filter((test) => test.hasPassed || test.hasFailed).flatMap(({ tags }) => tags));
-  return statements.filter(({ id, isTestable }) => isTestable && !tried.has(id));
+  const shown = new Set(tests.filter(({ hasPassed }) => hasPassed).flatMap(({ tags }) => tags));
+  return statements.filter(({ id, isTestable }) => isTestable && !shown.has(id));
 }
 
 /** The tags that are not ids of testable statements, each with a test that has the tag. */

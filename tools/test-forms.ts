@@ -11,7 +11,7 @@ export const TEST_FILES = ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'];
 
 const SERVER = 'packages/server/src';
 
-/** The files that only the long form has. `test/architecture` proves that each of these patterns finds a file. */
+/** The files that only the long form has. `test/architecture` proves that each of these names is a file. */
 export const ONLY_LONG = [
   // Pages in a real browser, except those of the dashboard.
   'test/browser/{docs-site,evidence,gradings,links,log,tools,verify-page}.test.ts',

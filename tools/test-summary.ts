@@ -33,14 +33,22 @@ export default class TestSummary implements Reporter {
     const statements = allStatements(vitest.config.root);
     const stray = [...strayMarks(statements, tests)].map(([mark, name]) => `no statement is called ${mark}: ${name}`);
     if (!isWhole(vitest, modules)) return stray;
-    const unshown = unshownStatements(statements, tests).map(({ id, text }) => `no test showed ${id}: ${text}`);
+    const tried = tagsOfFailedFiles(modules);
+    const unshown = unshownStatements(statements, tests).map(({ id, text }) =>
+      tried.has(id) ? `the file that shows ${id} failed: ${text}` : `no test showed ${id}: ${text}`,
+    );
     return [...stray, ...unshown];
   }
 }
 
 function markedTest(test: TestCase): MarkedTest {
-  const { state } = test.result();
-  return { name: test.fullName, tags: test.tags, hasPassed: state === 'passed', hasFailed: state === 'failed' };
+  return { name: test.fullName, tags: test.tags, hasPassed: test.result().state === 'passed' };
+}
+
+/** The tags in files that failed. `.ci/run` runs these files again, and trusts no run without a test for a statement. */
+function tagsOfFailedFiles(modules: readonly TestModule[]): ReadonlySet<string> {
+  const failed = modules.filter((module) => module.state() === 'failed');
+  return new Set(failed.flatMap((module) => [...module.children.allTests()].flatMap(({ tags }) => tags)));
 }
 
 /** Whether the run has every file of the short form. A run of fewer files cannot tell which statements have no test. */

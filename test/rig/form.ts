@@ -1,7 +1,6 @@
 /** Which longer run this is: .ci/run makes one of them. CONTRIBUTING.md names the tests that only longer runs have. */
 import { test } from 'vitest';
-
-const form = process.env['TEST_FORM'];
+import { form } from '../../tools/test-forms.ts';
 
 /** True in `npm test`. */
 export const isShortForm = form === 'short';
