@@ -1,7 +1,7 @@
 /**
- * Plans how the set-up gets a package that is newer than the release's own. The package comes from the release's
- * backports suite, with the mirror and the key in the host's apt sources; apt takes only this package from there. This
- * file only plans; the set-up writes. sources.list(5), apt_preferences(5).
+ * Plans how the set-up gets a newer version of a package than the release has. The package comes from the release's
+ * backports suite, from the mirror and with the key in the host's apt sources; apt takes only this package from there.
+ * This file only plans; the set-up writes. sources.list(5), apt_preferences(5).
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -16,7 +16,7 @@ const SOURCES = ['src/sandbox/native', 'dist/sandbox/native'].map((folder) => jo
 const NATIVE = join(server, 'native');
 const BUILT = join(NATIVE, process.arch);
 
-/** The folders of their sources. */
+/** The folders with the sources of these programs. */
 const FOLDERS = ['.', 'launcher', 'sentry'];
 const SHARED = ['failure.c', 'steps.c'];
 const PROCESS_ONE = ['limits.c', ...named('launcher', ['init', 'report', 'privileges', 'command'])];
@@ -26,7 +26,7 @@ const LAUNCHER = named('launcher', [
 ]);
 const TEMPLATE = ['failure.c', ...named('launcher', ['template', 'move', 'executable', 'privileges', 'python'])];
 const STATIC = ['-static'];
-/** Options for a program without any library. The program stays small, because each job that starts it keeps a copy. */
+/** Options for a program without any library. The program must stay small, because each job that starts it keeps a copy. */
 const ALONE = [
   ...['-static', '-nostdlib', '-ffreestanding', '-fno-stack-protector', '-U_FORTIFY_SOURCE', '-Os', '-s'],
   ...['-Wl,--build-id=none', '-Wl,-z,noseparate-code', '-Wl,-z,norelro'],
@@ -71,13 +71,13 @@ function sourcesDigest() {
   return digest.digest('hex');
 }
 
-/** The programs that are missing or were built of other sources. */
+/** The programs that are missing or were built from other sources. */
 function staleTargets() {
   const isCurrent = existsSync(BUILT_OF) && readFileSync(BUILT_OF, 'utf8') === sourcesDigest();
   return TARGETS.filter(({ file }) => !isCurrent || !existsSync(join(BUILT, file)));
 }
 
-/** The names of the programs that a checkout lacks, or that were built of other sources. */
+/** The names of the programs that a checkout lacks, or that were built from other sources. */
 export function staleNatives() {
   return staleTargets().map(({ file }) => file);
 }
@@ -104,14 +104,14 @@ export function buildNativesWith(how) {
   });
 }
 
-/** Whether this is a package that brought the programs: then nothing is compiled here. */
+/** Whether this package came with the built programs: then nothing is compiled here. */
 export function areNativesBrought() {
   return existsSync(join(NATIVE, 'digests.json'));
 }
 
 /**
- * Builds the programs that are missing or were built of other sources. If one fails, builds the others and throws with
- * the compiler's message. The failed program is removed, because an outdated one could silently do less than asked.
+ * Builds the programs that are missing or were built from other sources. If one fails, builds the others and throws with the
+ * compiler's message. The failed program is removed, because an outdated one could silently do less than asked.
  * @returns {boolean} whether anything was built
  */
 export function buildNatives() {

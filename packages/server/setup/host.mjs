@@ -1,7 +1,7 @@
 /**
- * What a host needs beyond the packages of npm: runtimes and interpreters from the system's packages, and the programs
- * that start cells, which a checkout compiles. It installs them where this process may, and otherwise names what is
- * missing. If nothing is missing, it prints nothing. It runs on any Node from 18 on.
+ * Installs the things that a host needs beyond npm's packages: runtimes and interpreters from the system's packages,
+ * and the programs that start cells, which a checkout compiles. If this process may not install something, it names
+ * what is missing. If nothing is missing, it prints nothing. This file runs on any Node from 18 on.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ const SYSTEM_PACKAGES = [
   { name: 'mmdebstrap', files: anyOf(COMMAND_DIRECTORIES, 'mmdebstrap') },
 ];
 
-/** The system packages that compile the programs that start cells. Our npm package brings these programs. */
+/** The system packages that compile the programs that start cells. Our npm package already contains the compiled programs. */
 const COMPILER_PACKAGES = [
   { name: 'gcc', files: anyOf(COMMAND_DIRECTORIES, 'cc') },
   { name: 'libc6-dev', files: anyOf(HEADER_DIRECTORIES, 'stdio.h') },
@@ -39,8 +39,8 @@ const COMPILER_PACKAGES = [
 ];
 
 /**
- * The first gVisor with the `systrap` platform, and in which statx(2) works. Debian 12's own is older; the one in its
- * backports is not.
+ * The first gVisor that has the `systrap` platform and in which statx(2) works. Debian 12 itself has an older gVisor;
+ * its backports have a newer one.
  */
 const RUNSC_CURRENT = 20230801;
 const OLD_RUNSC = '`ls`, `stat` and other programs that call statx(2) fail in it, and system calls are slow';
@@ -72,11 +72,11 @@ function isRunscOld() {
     const [date] = /\d{8}/.exec(execFileSync(path, ['--version'], { encoding: 'utf8', timeout: 5000 })) ?? [];
     return date !== undefined && Number(date) < RUNSC_CURRENT;
   } catch {
-    return false; // The service says why it cannot be used.
+    return false; // The service says why runsc cannot be used.
   }
 }
 
-/** Takes a newer runsc from the release's backports, if it has one. A runsc that apt did not install stays. */
+/** Takes a newer runsc from the release's backports, if they have one. A runsc that apt did not install stays. */
 function upgradeRunsc() {
   const plan = mayInstall() ? planBackport('runsc') : null;
   if (plan !== null) {

@@ -1,6 +1,6 @@
 /**
  * Sets this host up: `node main.mjs` installs and compiles, `node main.mjs natives` only compiles, which an installed
- * package does not need. If something is still missing, it prints what, and still exits with 0.
+ * package does not need. If something is still missing, this script names it, and exits with 0 nevertheless.
  */
 import process from 'node:process';
 import { compileNatives, installSystemPackages } from './host.mjs';

@@ -32,7 +32,7 @@ export function aptInstall(name) {
 
 /**
  * Installs these packages, or says that they are needed for something.
- * @param {readonly string[]} missing their names; none is nothing to do
+ * @param {readonly string[]} missing their names; if the list is empty, nothing is done
  * @param {string} purpose completes "install … for"
  */
 export function installMissing(missing, purpose) {
@@ -44,7 +44,7 @@ export function installMissing(missing, purpose) {
   }
   say(`installing ${words} with apt-get`);
   attempt('refresh its package lists', () => aptGet('update'));
-  // One at a time: a release that lacks one of them still gets the others.
+  // One at a time, so that a release without one of these packages still gets the others.
   for (const name of missing) attempt(`install ${name}`, () => aptInstall(name));
 }
 

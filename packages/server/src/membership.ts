@@ -44,7 +44,7 @@ export interface Membership {
   readonly fleetFigures: TelemetryOptions['fleetFigures'];
   /** Whether this node is the oldest node with the role. The oldest node does what only one node should do. */
   isFirst(role: NodeRole): boolean;
-  /** Each tenant's budget, which is the same whichever nodes the tenant asks. `word` names it in messages between nodes. */
+  /** Each tenant's budget, which is the same whichever nodes the tenant asks. `word` names the budget in the nodes' messages. */
   budget(rate: RateBound, word: string): RateBudget;
   /** Says which jobs the store may give to this node. */
   abilities(provider: Provider, memMbMax: number): Pick<DispatcherOptions, 'abilities'>;
@@ -53,8 +53,8 @@ export interface Membership {
   /** The results of canaries, either this node's or those of all nodes. */
   canaries(own: readonly CanaryStatus[]): NonNullable<ServiceStatus['canaries']>;
   /**
-   * Begins to work with the other nodes. Once another node has taken over this node's jobs, they are ended here and `lost`
-   * resolves. `lost` is inside an object, so that `await join(…)` does not wait for it.
+   * Begins to work with the other nodes. Once another node has taken over this node's jobs, this node ends them and
+   * `lost` resolves. `lost` is inside an object, so that `await join(…)` does not wait for it.
    */
   join(parts: NodeParts, work: Joining): Promise<{ lost: Promise<Error> }>;
 }

@@ -238,7 +238,7 @@ function openDispatcher(
 const uploadBytesMin = 2 ** 30;
 const uploadRefillSeconds = 256;
 
-/** A tenant's budget of upload bytes: as many as all its blobs may have. All of it returns within about four minutes. */
+/** A tenant's budget of upload bytes: as many as all its blobs may have. An empty budget is full again in about four minutes. */
 function uploadBudgetOf({ blobs }: Config, membership: Membership): RateBudget {
   const burst = Math.max(uploadBytesMin, blobs.bytesPerTenant);
   return membership.budget({ perSecond: burst / uploadRefillSeconds, burst }, 'uploaded');

@@ -170,7 +170,7 @@ function parkNothingOnce(stopping: AbortSignal, parked: AsyncDisposable): void {
   stopping.addEventListener('abort', () => void parked[Symbol.asyncDispose]());
 }
 
-/** What a node that runs no programs answers to an operator who built a pack. */
+/** The answer of a node that runs no programs to an operator who built a pack. */
 const NO_SANDBOX = {
   takePacks: () =>
     Promise.reject(new OperatorError('this node runs no programs', { hint: 'ask a node with the role executor' })),

@@ -222,7 +222,7 @@ export function openTestStore(directory: string): Promise<Store> {
   return openSqliteStore({ path, check: 'off', onProblem: () => {}, threads: SAME_THREAD });
 }
 
-/** A store with some methods replaced by the test's. */
+/** A store with some methods replaced by the test's own methods. */
 export function withFaults(store: Store, faults: Partial<Store>): Store {
   return new Proxy(store, {
     get(target, name) {

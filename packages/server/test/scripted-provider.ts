@@ -47,7 +47,7 @@ export const readyPosture: Posture = {
 
 export const unready: Posture = unreadyPosture('namespace', IDENTITY);
 
-/** The rest of the result, beside the ending. */
+/** The parts of a run's result other than its ending. */
 interface RunFacts {
   readonly artifacts?: readonly CollectedArtifact[];
   readonly violations?: readonly Violation[];

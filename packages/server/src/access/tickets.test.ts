@@ -115,7 +115,7 @@ describe('a ticket ends with the credential that minted it', () => {
     await testStore.store.createCredential(row);
     return { key, row };
   }
-  // Each process reads the rows again.
+  // Each process reads the credential rows again.
   const indexedProcess = (began = START) =>
     processWith((now) => [createIndexedKeys(rememberedRows(testStore.store), now)], began);
 

@@ -22,8 +22,8 @@ export interface Tickets {
   /** Makes a ticket for this caller and job. Resolves when it is on disk, or to null if the caller's tenant has no such job. */
   mint(caller: Caller, job_id: string): Promise<MintedTicket | null>;
   /**
-   * Spends a ticket, even if it is refused, and returns its caller. A refusal is always `unauthorized`, for example if the
-   * authority that minted the ticket has ended since.
+   * Spends a ticket, even a refused one, and returns the ticket's caller. A refusal is always `unauthorized`, for
+   * example if the authority that minted the ticket has ended since.
    */
   redeem(ticket: string, job_id: string): Promise<Caller | ServiceError>;
 }

@@ -25,7 +25,7 @@ test.each([
   expect(memory.excess(mem_mb)?.message).toBe(message);
 });
 
-test('a job above the memory of all jobs together neither waits for other jobs nor delays them', () => {
+test('a job that needs more memory than all jobs may have together neither waits for other jobs nor delays them', () => {
   expect(memory.fits(513, of(512))).toBe(true);
   expect(memory.fits(512, of(513))).toBe(true);
 });

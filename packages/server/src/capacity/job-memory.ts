@@ -1,6 +1,6 @@
 /**
- * Memory for jobs: whether a job fits beside the jobs in flight, and whether it alone exceeds the bound on all jobs together.
- * That can happen because the operator may lower the bound while a job is queued.
+ * Memory for jobs: whether a job fits beside the jobs in flight, and whether it alone exceeds the bound on all jobs
+ * together. A job alone can exceed the bound because the operator may lower the bound while the job is queued.
  */
 import type { Violation } from '@vouchbox/protocol';
 

@@ -131,7 +131,7 @@ describe('a reservation while tenants hold all permits', () => {
     expect([gaveWay, permits.held('wait')]).toEqual([['first'], 3]);
   });
 
-  test('takes no permit from an earlier reservation within the bound, whichever of the two is claimed first', () => {
+  test('makes a tenant give way at its own claim, and not at the claim of an earlier reservation within the bound', () => {
     const permits = createPermits(bounds({ total: 2, perTenant: 2 }));
     const gaveWay: string[] = [];
     const [, second] = ['first', 'second'].map((name) => permits.reserve('wait', 'a', () => gaveWay.push(name)));
@@ -142,7 +142,7 @@ describe('a reservation while tenants hold all permits', () => {
     expect([gaveWay, permits.held('wait')]).toEqual([['first'], 2]);
   });
 
-  test('takes no place until it is claimed, so another request that claims a free place is within the bound', () => {
+  test('takes no place until it is claimed, so that another request can claim a free place and no tenant gives way', () => {
     const permits = createPermits(bounds({ total: 3, perTenant: 3 }));
     const gaveWay: string[] = [];
     const [first] = ['first', 'second', 'third'].map((name) => take(permits, 'wait', 'a', () => gaveWay.push(name)));

@@ -1,7 +1,7 @@
 /**
- * Bounds the bodies, waits, streams and large responses in flight, in the service and per tenant. A permit is held for the whole
- * life of what it admits, and returned exactly once. If all are held, the tenant with the most permits loses one to a tenant with
- * fewer. So other tenants, however many, cannot keep a tenant out. Spec § Response transfer rules, § Errors.
+ * Bounds the bodies, waits, streams and large responses in flight, in the service and per tenant. A permit is held until the work
+ * that it admits has ended, and is returned exactly once. If all are held, the tenant with the most permits loses one to a tenant
+ * with fewer. So other tenants, however many, cannot keep a tenant out. Spec § Response transfer rules, § Errors.
  */
 import { ServiceError } from '../ground/service-error.ts';
 
@@ -17,7 +17,7 @@ export interface PermitBound {
 /** A permit that takes a place only once it is claimed. Disposing of the permit returns it, and has no effect the second time. */
 export interface Reservation extends Disposable {
   /**
-   * Says that the request really needs its place. If all places are taken, another request then gives way.
+   * Says that the request really needs its place. If all places are taken, another request gives way to it.
    *
    * @throws ServiceError `capacity_exhausted` if no other request gives way any more
    */
@@ -25,16 +25,16 @@ export interface Reservation extends Disposable {
 }
 
 /**
- * Ends a permit's holder when another tenant's request takes the permit. It is called at most once, with the refusal to tell the
- * caller, and must not throw.
+ * Ends a permit's holder when another tenant's request takes the permit. It is called at most once, with the refusal
+ * for the caller, and must not throw.
  */
 export type GiveWay = (refusal: ServiceError) => void;
 
 export interface Permits {
   /**
    * Reserves one permit, at once or not at all, and claims it if a place is free. Other requests give way only to a permit that
-   * is claimed: the tenant with the most permits loses its oldest one, unless it would then hold fewer than this tenant. If there
-   * are already as many unclaimed permits as places, a further permit claims its place at once.
+   * is claimed: the tenant with the most permits loses its oldest one, unless that tenant would then hold fewer than this one. If
+   * there are already as many unclaimed permits as places, a further permit claims its place at once.
    *
    * @throws ServiceError `capacity_exhausted` if no tenant would give way, `tenant_capacity_exhausted` at this tenant's bound
    */
@@ -55,7 +55,7 @@ const NAMES: Readonly<Record<PermitKind, string>> = {
 /** After how many seconds a refused request may try again. Some permits are returned within seconds, others after minutes. */
 const retryAfterSeconds = 1;
 
-/** A tenant's permits: those that have a place, oldest first, and the number of those not claimed. */
+/** A tenant's permits: the claimed permits, oldest first, and the number of unclaimed permits. */
 interface Holder {
   readonly claimed: Set<HeldPermit>;
   unclaimed: number;
@@ -92,7 +92,7 @@ export function createPermits(bounds: Readonly<Record<PermitKind, PermitBound>>)
   };
 }
 
-/** The permit to take away for a tenant that holds `own` permits; null if no tenant has more than its fair share. */
+/** The permit that a tenant with `own` permits takes from another tenant; null if no tenant has more than its fair share. */
 function whoGivesWay({ tenants }: Pool, own: number): HeldPermit | null {
   let most: ReadonlySet<HeldPermit> = new Set();
   for (const { claimed } of tenants.values()) if (claimed.size > most.size) most = claimed;

@@ -1,7 +1,7 @@
 /**
- * The request budget of each tenant: a token bucket that fills at a steady rate up to its burst. One request takes one token. In
- * a budget of bytes, each byte takes one token when it arrives. There are no time windows, so a tenant cannot get twice the rate
- * at the edge of one.
+ * The request budget of each tenant: a token bucket that fills at a steady rate up to its burst. One request takes one
+ * token. In a budget of bytes, each byte takes one token when it arrives. There are no time windows, so a tenant cannot
+ * get twice the rate at the edge of a window.
  */
 
 export interface RateBound {

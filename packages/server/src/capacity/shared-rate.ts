@@ -66,7 +66,7 @@ class SharedBudget {
     return this.#budget.left(tenant) >= this.#budget.burst;
   }
 
-  /** Notes what a tenant spent. The first request after a pause is reported at once: the owner may know of others. */
+  /** Notes what a tenant spent. The first request after a pause is reported at once: the owner may know of other requests. */
   note(tenant: string, tokens: number, isFirst: boolean): void {
     this.#untold.set(tenant, (this.#untold.get(tenant) ?? 0) + tokens);
     this.#tellSoon(isFirst ? 0 : tellMilliseconds);

@@ -161,7 +161,7 @@ function canSign({ facts }: LiveNode): boolean {
 }
 
 /**
- * Who must be told that a topic has changed: one node, or all nodes that follow the topic. Null if only this process must.
+ * Which nodes must be told that a topic has changed: one, or all that follow the topic. Null if only this process must be told.
  */
 export function addresseeOf(topic: Topic, { spec, node }: About, fleet: Pick<Fleet, 'node' | 'nodes'>) {
   if (topic === 'queue') return executorFor(spec, fleet);

@@ -21,7 +21,7 @@ export interface KnownSigning {
 export interface KnownSigningOptions {
   readonly config: Pick<Config, 'attestationMode' | 'dataDir'>;
   readonly store: Pick<Store, 'fleet'>;
-  /** The parts of this node that sign; null if it does not. */
+  /** The parts of this node that sign; null if this node does not sign. */
   readonly signing: OpenSigning | null;
   readonly log: Log;
 }

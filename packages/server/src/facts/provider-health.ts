@@ -39,7 +39,7 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
   /** Languages whose cells cannot be made although cells of other languages can. */
   readonly #failing = new Set<Language>();
   #isReady: boolean;
-  /** How often cells were found to fail. A cell begun before the last failure proves nothing about now. */
+  /** How often cells were found to fail. A cell that was begun before the last failure proves nothing about the present. */
   #doubts = 0;
   #triedAt = Number.NEGATIVE_INFINITY;
   #trial: Promise<void> | null = null;
@@ -58,7 +58,7 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
     return this.#isReady;
   }
 
-  /** Whether cells of every language can be made, as far as is known. Asking may begin a trial. */
+  /** Whether cells of every language can be made, as far as is known. This call may begin a trial. */
   isWhole(): boolean {
     this.#tryAgain();
     return this.#isReady && this.#failing.size === 0;
@@ -77,8 +77,8 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
   }
 
   /**
-   * Calls the provider's `prepare` and observes the result. If a job's cell was not ready in time, as happens on a busy machine,
-   * it is made once more: nothing of the job was in it.
+   * Calls the provider's `prepare` and observes the result. If a job's cell was not ready in time, as happens on a busy
+   * machine, one more cell is made: the late cell contained nothing of the job.
    */
   async prepare(request: CellRequest): Promise<PreparedCell> {
     try {

@@ -118,7 +118,7 @@ export function createServiceFacts(options: FactsOptions): ServiceFacts {
   return {
     capabilities: () => ({
       ...capabilities,
-      // A pack that is built while the service runs may add a language, and other nodes come and go.
+      // This may change: a pack that is built while the service runs may add a language, and other nodes come and go.
       ...offered([...(cells === null ? [] : [cells.provider]), ...others()]),
       concurrent_mem_mb_max: Math.max(
         cells === null ? 0 : config.concurrentMemMbMax,
@@ -178,8 +178,8 @@ function offered([first, ...more]: readonly ProviderFacts[]): Pick<
 }
 
 /**
- * Whether this node can do its tasks as far as they need cells. A node that accepts submissions but runs no programs needs
- * another node that runs them. A node that does neither needs no cells.
+ * Whether this node can do its tasks as far as they need cells. A node that accepts submissions but runs no programs
+ * needs another node that runs them. A node that neither accepts submissions nor runs programs needs no cells.
  */
 function hasCells({ config, cells, others }: FactsOptions): boolean {
   if (cells !== null) return cells.health.isWhole();

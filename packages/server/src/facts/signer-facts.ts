@@ -6,7 +6,7 @@ import type { PublicKeys } from '../start/open-signing.ts';
 import type { StoreCounts } from '../store/records/answers.ts';
 import type { LogCounts } from '../store/records/log.ts';
 
-/** The key with which this service signs, and what prevents signatures, here or on the nodes that sign for it. */
+/** The key with which this service signs, and the problem that prevents signatures, here or on the other nodes that sign. */
 export interface Signing {
   readonly keys: Pick<PublicKeys, 'published'>;
   readonly attestor: Pick<Attestor, 'problem'>;

@@ -1,6 +1,6 @@
 /**
- * Gives memory back to the host: what a thread took while it loaded or was busy. V8 keeps free memory, and returns it only when
- * something is allocated. An idle thread allocates nothing, and would keep the memory for ever.
+ * Gives memory back to the host: the memory that a thread took while it loaded or was busy. V8 keeps free memory, and
+ * returns it only when the thread allocates. An idle thread allocates nothing, so V8 would keep the memory for ever.
  */
 import { performance } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';

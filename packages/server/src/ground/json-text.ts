@@ -31,7 +31,7 @@ export class Spelled<T> {
   }
 }
 
-/** The members of a `T`, in the order in which they are written: each is its value, its text, or an `Other`. */
+/** The members of a `T`, in the order in which they are written: each is given as its value, as its text, or as an `Other`. */
 export type Members<T, Other = never> = {
   readonly [Name in keyof T]: T[Name] | Spelled<T[Name]> | Other;
 };

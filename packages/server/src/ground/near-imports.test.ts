@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 const run = promisify(execFile);
 
-/** Loads what a service loads, and prints the address that each import found. */
+/** Loads the modules that a service loads, and prints the address that each import found. */
 const LOADER = `
   import { registerHooks } from 'node:module';
   if (process.argv[1] === 'near') await import('./near-imports.ts');

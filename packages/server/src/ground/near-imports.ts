@@ -1,8 +1,8 @@
 /**
- * Resolves imports between the service's own files, and between the query builder's files, by their addresses alone. A package's
- * name is resolved once for all files of one of our packages. Node would look at the disk for each of these thousands of imports,
- * and that takes a good part of a start. Import this module first; then import dynamically what should load quickly. Each thread
- * has hooks of its own.
+ * Resolves imports between the service's own files, and between the query builder's files, by their addresses alone. A
+ * package's name is resolved once for all files of one of our packages. Node would look at the disk for each of these
+ * thousands of imports, and that takes a good part of a start. Import this module first; then use dynamic imports for
+ * the modules that should load quickly. Each thread has hooks of its own.
  */
 import { registerHooks } from 'node:module';
 

@@ -31,7 +31,7 @@ test('the strict parser refuses every changed text that JSON.parse refuses (BODY
     fc.asyncProperty(bent, async (text) => {
       const plain = await outcome(async () => JSON.parse(text) as unknown);
       const strict = await outcome(() => parse(text));
-      // The strict parser differs from the plain one only in what it refuses.
+      // The strict parser differs from the plain parser only in the texts that it refuses.
       expect(strict === plain || strict.startsWith('invalid_json')).toBe(true);
       expect(plain === 'SyntaxError' && !strict.startsWith('invalid_json')).toBe(false);
     }),

@@ -55,7 +55,7 @@ function invalid(problem: string, place: string): ServiceError {
   return new ServiceError('invalid_json', `The body ${problem} at ${place}.`);
 }
 
-/** The offset of the first sequence that is not UTF-8. The bytes must contain one. */
+/** The offset of the first sequence that is not UTF-8. The bytes must contain such a sequence. */
 function firstBadByte(bytes: Buffer): number {
   let good = 0;
   let end = bytes.length;

@@ -69,7 +69,7 @@ function pathOf(path: string): string {
     .replace('{link}', LINK);
 }
 
-/** A request for an operation that takes every permit that the operation may take. */
+/** A request that takes every permit that its operation may take. */
 const asked = (id: OperationId, kind: PermitKind) => {
   const { method, path, body, query: schema } = operationOf(id);
   const query = schema !== undefined && 'wait_seconds' in schema.properties && kind === 'wait' ? '?wait_seconds=1' : '';
@@ -401,7 +401,7 @@ test('a message that repeats text from the client is short and has no control ch
   expect(message).not.toMatch(/[\p{Cc}\p{Cf}]/u);
 });
 
-test('each tenant has its own request budget, a refusal has Retry-After, and an answer states what is left', {
+test('each tenant has its own request budget, a refusal has Retry-After, and an answer states the remaining budget', {
   tags: ['Errors-16'],
 }, async () => {
   await using tight = await openServer({ rate: { perSecond: 0.01, burst: 2 } });

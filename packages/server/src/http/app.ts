@@ -42,7 +42,7 @@ import { toolHandlers } from './routes/tools.ts';
 import { AuthorityWatch } from './stream/authority.ts';
 import { WebSockets } from './stream/websocket.ts';
 
-/** What handlers use, without the parts that `createApp` makes. */
+/** The parts of the service that handlers use, except those that `createApp` makes. */
 type Given = Omit<RouteContext, 'access' | 'authority' | 'bounds' | 'connections' | 'webSockets'>;
 
 export interface AppOptions extends Given {
@@ -78,10 +78,10 @@ function refuseSchema(): never {
   throw new Error('bodies and queries are checked by the contract, not by Fastify');
 }
 
-/** How often authorities are checked. Whatever a caller holds open ends within five seconds after the authority expires. */
+/** How often authorities are checked. All that a caller holds open ends within five seconds after the authority expires. */
 const authorityCheckMilliseconds = 2000;
 
-/** Builds the app. It does not listen yet: see `listen`. Closing it ends idle connections first, and then the rest. */
+/** Builds the app. It does not listen yet: see `listen`. Closing the app ends idle connections first, and then all others. */
 export function createApp(options: AppOptions): FastifyInstance {
   const { log, access, tickets, rate, metricsToken, stopping, observer, isEmbedded, servesApi } = options;
   const beside = besideOf(options);
@@ -107,7 +107,7 @@ export function createApp(options: AppOptions): FastifyInstance {
       watchAnswer(request, reply);
       void refuse(error, request, reply, log);
     },
-    // The listener answers parser errors. Fastify would write its own answer after that one.
+    // The listener answers parser errors. Fastify would write its own answer after the listener's.
     clientErrorHandler: () => undefined,
   });
   app.decorateRequest('caller', null);

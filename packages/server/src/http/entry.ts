@@ -1,6 +1,6 @@
 /**
- * The checks on every request before its handler: who the caller is, whether the tenant's budget allows the request, and
- * whether the credential does. They are made in this order, before a byte of a body is read.
+ * The checks on every request before its handler: who the caller is, whether the tenant's budget allows the request,
+ * and whether the credential allows it. The checks are made in this order, before a byte of a body is read.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -26,7 +26,7 @@ export interface EntryOptions {
   readonly access: Access;
   readonly tickets: Tickets;
   readonly rate: RateBudget;
-  /** Null if the operator set no token. The operation then does not exist. */
+  /** Null if the operator set no token. The operation for the global metrics then does not exist. */
   readonly metricsToken: string | null;
   /** Other origins whose pages may open a stream, beside the service's own host. They are in lower case. */
   readonly allowedOrigins: ReadonlySet<string>;
@@ -145,6 +145,6 @@ async function refuseBody(raw: IncomingMessage, millisecondsMax: number): Promis
   if (!hasBody(raw)) return;
   if (raw.headers['transfer-encoding'] === undefined) throw bodyNotTaken();
   await readNothing(raw, millisecondsMax);
-  // From here on, there is no body, so its media type does not matter.
+  // From here on, the request has no body, so the media type of a body does not matter.
   delete raw.headers['transfer-encoding'];
 }

@@ -124,7 +124,7 @@ describe('answers to a program’s tool calls, some of which another node may ta
     outcome: { result: 1 },
   });
 
-  /** Gives the answers that are stored or reported, until there are `want`. Returns them and the cursors of all reads. */
+  /** Gives the answers that are stored or reported, until there are `want`. Returns the answers and the cursors of all reads. */
   async function given(want: number, act: (stored: number[], hear: (...seqs: number[]) => void) => void) {
     const nudges = createNudges();
     const [stored, reads, answered]: [number[], number[], number[]] = [[], [], []];

@@ -196,7 +196,7 @@ export interface Wait {
   readonly signal: AbortSignal;
 }
 
-/** The awaited change, and how to read it. If the caller does not wait, it is read once. */
+/** The awaited change, and the parts that a wait for it uses. If the caller does not wait, the answer is read once. */
 interface Awaited {
   readonly topic: Topic;
   readonly wait: Wait | undefined;
@@ -236,8 +236,8 @@ export function refuseInterrupted(
 }
 
 /**
- * Waits for the nudge, but only briefly if it may come from another node. Messages from other nodes about the topic
- * arrive, too. A null topic means that only this process makes the change; then there are no such messages.
+ * Waits for the nudge, but only briefly if other nodes share the store. Their messages about the topic arrive, too. A
+ * null topic means that only this process makes the change; then there are no such messages.
  */
 async function arrival({ fleet }: Pick<Store, 'fleet'>, { arrived }: Nudge, topic: Topic | null): Promise<void> {
   if (!fleet) return await arrived;

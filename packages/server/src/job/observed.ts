@@ -1,6 +1,6 @@
 /**
- * Reports the events of jobs to the operator's instruments. It wraps the stages of a job, and they do not know about it. A job's
- * end is reported as stored, whichever stage ended the job. Canaries belong to no tenant and are not counted.
+ * Reports the events of jobs to the operator's instruments. This module wraps the stages of a job, and no stage knows about it. A
+ * job's end is reported as stored, whichever stage ended the job. Canaries belong to no tenant and are not counted.
  */
 import { CANARY_TENANT } from '@vouchbox/evidence';
 import { isTerminal } from '@vouchbox/protocol';

@@ -4,7 +4,7 @@
  */
 import type { PromiseTimes } from '../store/records/inputs.ts';
 
-/** The longest lead. It takes about two seconds until a statement is signed and in a head; a failover takes longer. */
+/** The longest time from `due_at` to `answer_by`. Signing a statement and its head takes about two seconds, a failover longer. */
 const leadMillisecondsMax = 30_000;
 
 export function promiseTimes(from: number, seconds: number): PromiseTimes {

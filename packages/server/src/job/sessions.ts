@@ -1,4 +1,4 @@
-/** Everything that a caller can do with sessions. Each caller has its own sessions, and others' sessions look unknown. */
+/** Everything that a caller can do with sessions. Each caller has its own sessions. Other callers' sessions look unknown. */
 import type { Session, SessionList, SessionRemoval } from '@vouchbox/protocol';
 import type { Caller } from '../ground/caller.ts';
 import type { Store } from '../store/store.ts';

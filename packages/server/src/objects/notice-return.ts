@@ -1,4 +1,4 @@
-/** Notices, on behalf of all its users, when an object store answers again. */
+/** Notices when an object store answers again, on behalf of all users of the store. */
 import { ObjectError, type ObjectStore } from './object-store.ts';
 
 /** Wraps the store. `onReturn` is called once a request succeeds after one or more requests that failed. */

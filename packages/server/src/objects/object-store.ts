@@ -1,4 +1,4 @@
-/** A store for bytes outside the database: what the service needs from it, and the ways in which it may fail. */
+/** A store for bytes outside the database: the operations that the service needs, and the ways in which they may fail. */
 
 export interface ObjectStore {
   /** The name shown to operators: scheme, host, bucket and prefix, without a secret. */

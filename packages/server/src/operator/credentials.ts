@@ -38,7 +38,7 @@ export interface RotateRequest {
 export interface Credentials {
   /** @throws OperatorError if the request cannot be granted */
   create(request: CreateRequest): Promise<IssuedCredential>;
-  /** All credentials, even ended ones, oldest first. If `tenant` is null, those of every tenant. */
+  /** All credentials, even ended ones, oldest first; those of every tenant if `tenant` is null. */
   list(request: { readonly tenant: string | null }): Promise<readonly CredentialView[]>;
   /**
    * Replaces an old key with a new key that has the same tenant, principal and scopes.

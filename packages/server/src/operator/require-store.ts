@@ -1,10 +1,10 @@
-/** Requires a store for an operator's commands. These work on a service's store, and never make one. */
+/** Requires a store for an operator's commands. The commands work on a service's store, and never make a store. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { databasePath, type OpenStoreOptions } from '../store/open-store.ts';
 import { OperatorError } from './operator-error.ts';
 
-/** The files that a service's first start makes, whatever its version. */
+/** The files that every version of the service makes at its first start. */
 const MADE_BY_A_SERVICE = ['svc.db', 'instance-id', 'attestation-keys'];
 
 /** Whether a service has ever stored anything in the directory. */

@@ -34,9 +34,9 @@ export interface RestoreOptions {
 
 /**
  * Restores a store and its signing keys. The backup is opened like a service's store, upgraded if an older version wrote it, and
- * every chain and receipt is recomputed. Durable when it resolves. `hasLog` says whether the restore closed a log.
+ * every chain and receipt is recomputed. The copy is durable when this resolves. `hasLog` says whether the restore closed a log.
  *
- * @throws OperatorError, with one clear line. Nothing of the attempt is then left
+ * @throws OperatorError, with one clear line. The failed attempt leaves nothing behind
  */
 export async function restore({ backup, attestationKeys, dataDir }: RestoreOptions): Promise<{ hasLog: boolean }> {
   await orOperatorError(async () => {
@@ -51,7 +51,7 @@ export async function restore({ backup, attestationKeys, dataDir }: RestoreOptio
       const hasLog = await checkStore(prepared, backup);
       if (attestationKeys !== null) copyKeys(attestationKeys, prepared);
       syncDirectory(prepared);
-      // Fails if a file was put there meanwhile, because rename(2) replaces only empty directories.
+      // The rename fails if `dataDir` has got a file meanwhile, because rename(2) replaces only empty directories.
       renameSync(prepared, dataDir);
       syncDirectory(dirname(dataDir));
       return { hasLog };
@@ -87,7 +87,7 @@ function makeEmpty(directory: string): void {
   mkdirSync(directory, { mode: 0o700 });
 }
 
-/** Opens the store like a service, so that the next start accepts what this check accepts. True if it closed a log. */
+/** Opens the store like a service, so that the next start accepts what this check accepts. Returns whether it closed a log. */
 async function checkStore(dataDir: string, backup: string): Promise<boolean> {
   try {
     await using store = await openStore({ dataDir, check: 'full' });

@@ -1,6 +1,6 @@
 /**
- * The services that run on this host, for their operator's commands. Each service records where its data is, in a place that only
- * its own user may write to. A service counts as running while it answers on its operator's socket.
+ * The services that run on this host, for their operator's commands. Each service records where its data is, in a directory that
+ * only the service's user may write to. A service counts as running while it answers on its operator's socket.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ export type RunningService = Pick<Config, 'dataDir' | 'databaseUrl' | 'runtimePa
 
 const ENTRY = /^(svc-[0-9a-f]{12})\.json$/;
 
-/** Records that this service runs, if its data has a name. Disposing it removes the record. @throws StartError */
+/** Records that this service runs, if its data directory has an instance id. Disposing removes the record. @throws StartError */
 export function announceService({ dataDir, databaseUrl, runtimePacksDir }: RunningService): Disposable {
   const directory = announcements();
   const instance = readInstance(dataDir);

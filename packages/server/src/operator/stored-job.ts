@@ -33,10 +33,10 @@ export interface StoredJob extends Omit<ExportSource, 'blobs'> {
   readonly artifacts: readonly StoredArtifact[];
 }
 
-/** What can be read about a job while the store is open. */
+/** A job, and functions that read its evidence while the store is open. */
 export interface OpenStoredJob {
   readonly job: StoredJob;
-  /** The pieces of a file that the job names, given by its `sha256:…`. At most 64 MiB; null if it is no longer stored. */
+  /** The pieces of the job's file with this name, a `sha256:…`. At most 64 MiB; null if the file is no longer stored. */
   readonly blob: (name: string) => Promise<AsyncIterable<Uint8Array> | null>;
   /** The proof that the log has the job. @throws OperatorError if the log lacks the job */
   readonly logProof: () => Promise<Uint8Array>;
@@ -170,7 +170,7 @@ async function readJob(key: JobKey, { store, objects, dataDir }: Sources): Promi
   };
 }
 
-/** A job's result; null if it is not the result that was signed. */
+/** A job's result; null if the stored result is not the signed one. */
 async function resultOf(
   { result_artifact, object, row }: StoredAttestation,
   { store, objects }: Omit<Sources, 'dataDir'>,

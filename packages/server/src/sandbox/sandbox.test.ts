@@ -238,7 +238,7 @@ describe.each(SANDBOXED)('a cell of the %s provider', (choice) => {
     expect(violations).toMatchObject([{ type: 'memory', limit: held.effective_limits.mem_mb }]);
   });
 
-  it('enforces all five limits even if one is raised to what the interpreter needs, and reports the raised one', async () => {
+  it('enforces all five limits even if one is raised to the interpreter’s need, and reports the raised limit', async () => {
     const { held } = await run(choice, 'node', 'console.log(1)', { limits: { mem_mb: 1 } });
     expect(held.effective_limits).toEqual({ ...LIMIT_DEFAULTS, mem_mb: expect.any(Number) });
     expect(held.effective_limits.mem_mb).toBeGreaterThan(1);

@@ -1,6 +1,6 @@
 /**
  * The bounds on load. A bound that is not set follows from the number of jobs that run at once. With the defaults, one
- * tenant can keep all slots busy with 10 ms jobs: each job is one request, and more may be awaited and queued than run.
+ * tenant can keep all slots busy with 10 ms jobs: each job is one request, and more jobs may be awaited and queued than run.
  */
 
 /** How many of something may be held at once, by all tenants together and by one tenant. */

@@ -88,7 +88,7 @@ export function deleteBy<Of extends Table, Key extends Column<Of>>(
   return query((given) => sql`delete from ${sql.table(table)}${keyed(key, given, { where })}`);
 }
 
-/** How many expired rows are deleted with each new row: more than one, so that they become fewer, but few, to be fast. */
+/** How many expired rows are deleted with each new row: more than one, so that their number falls, but few, for speed. */
 const expiredMax = 16;
 
 /** Deletes some of the rows that have expired by `now`. */

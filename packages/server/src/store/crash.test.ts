@@ -140,7 +140,7 @@ const LOST: readonly [string, (log: Buffer, marked: number) => Buffer][] = [
 ];
 /** The size of a frame: a page of 4 KiB and its header. */
 const FRAME = 4096 + 24;
-/** An offset in the middle frame of this many. After them, frames from before the log started again may follow. */
+/** An offset in the middle one of the first `frames` frames. Later frames may be from before the log started again. */
 const middleOf = (frames: number) => 32 + Math.floor(frames / 2) * FRAME + 100;
 
 function withTurnedBit(log: Buffer, at: number): Buffer {

@@ -1,6 +1,6 @@
 /**
- * What the nodes of one store know about each other. A node is one process of a service. Messages may be lost: they only report
- * sooner what each beat reads anyway.
+ * What the nodes of one store know about each other. A node is one process of a service. Messages may be lost: each beat reads
+ * the same facts anyway, and a message only reports them sooner.
  */
 import type { CanaryStatus, IsolationClass, Language, LimitName, NodeRole, RuntimePack } from '@vouchbox/protocol';
 import type { Methods, Reads, Writes } from './commands.ts';
@@ -11,7 +11,7 @@ import type { StoreError } from './store-error.ts';
 export interface NodeFacts {
   readonly version: string;
   readonly roles: readonly NodeRole[];
-  /** The class of the node's cells and what it can run; null if the node makes no cells. */
+  /** The class of the node's cells, and what the node can run; null if the node makes no cells. */
   readonly executor: ExecutorFacts | null;
   /** The key that the node signs with; null if it does not sign. */
   readonly signs_with: string | null;
@@ -105,7 +105,7 @@ export interface Fleet extends FleetCommands {
   listen(listener: FleetListener): void;
   /** Looks now, without waiting for the next beat. */
   look(): void;
-  /** How often this node renewed its lease more than one beat late. */
+  /** How many times this node renewed its lease more than one beat late. */
   readonly lateBeats: number;
   /** Resolves once this node can no longer change anything: another node has taken over its jobs, or the store has ended. */
   readonly lost: Promise<StoreError>;

@@ -1,4 +1,4 @@
-/** Figures about the store for operators: how much waits in it, and whether it can still be written. */
+/** Figures about the store for operators: how many jobs wait, run or are unattested, and whether it can still be written. */
 import { sql } from 'kysely';
 import { countBy } from './by-column.ts';
 import { oldestQueuedAt } from './jobs/queue.ts';
@@ -51,7 +51,7 @@ export async function probe(db: StoreDatabase): Promise<void> {
   await writeProbe.run(db, {});
 }
 
-/** How often the store was ever probed. This number only grows, so an older copy of the store has a smaller one. */
+/** How many times the store was ever probed. This number only grows, so an older copy of the store has a smaller number. */
 export async function probes(db: StoreDatabase): Promise<number> {
   return (await countProbes.first(db, {}))?.count ?? 0;
 }

@@ -1,4 +1,4 @@
-/** Compares random schedules of everything that can happen to a job with a model of the possible results. */
+/** Runs random schedules of everything that can happen to a job, and compares the results with those that a model allows. */
 import { eventHash, GENESIS_HASH, type LinkedEvent } from '@vouchbox/evidence';
 import { isTerminal, type JobEvent, type JobStatus, type TerminalStatus } from '@vouchbox/protocol';
 import * as fc from 'fast-check';

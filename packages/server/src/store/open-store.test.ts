@@ -37,7 +37,7 @@ test('stored jobs are still there after the store is closed and opened again', a
   expect((await store.job(key))?.status).toBe('queued');
 });
 
-test('a second service on the same store is refused in one line, and the first continues', {
+test('a second service on the same store is refused in one line, and the first service continues', {
   tags: ['STORE-06'],
 }, async () => {
   await using testStore = await TestStore.open();

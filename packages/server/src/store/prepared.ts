@@ -28,7 +28,7 @@ export interface PreparedQuery<Parameters, Row> {
 /** A compiled query text and its parameters. */
 export type BoundQuery = Pick<CompiledQuery, 'sql' | 'parameters'>;
 
-/** How one connection runs queries. They run in the order of the calls, even if their answers come later. */
+/** How one connection runs queries. Queries run in the order of the calls, even if their answers come later. */
 export interface StoreAdapter extends DialectAdapter {
   /** The object that represents the open store. It is the same on all of the store's connections. */
   readonly store: object;
@@ -37,9 +37,9 @@ export interface StoreAdapter extends DialectAdapter {
   execute<Row>(query: BoundQuery): QueryResult<Row> | Promise<QueryResult<Row>>;
   /** The rows of a query as lists of their columns. */
   lists(query: BoundQuery): readonly (readonly unknown[])[] | Promise<readonly (readonly unknown[])[]>;
-  /** Runs a query that yields no rows. Its failure may be thrown by a later call. */
+  /** Runs a query that yields no rows. If the query fails, a later call may throw its error. */
   send(query: BoundQuery): void;
-  /** Runs everything that `sends` sends. Where each query would cost a round trip, all of them are sent in one piece. */
+  /** Runs everything that `sends` sends. If each query would cost a round trip, all of them are sent in one piece. */
   together(sends: () => void): void;
 }
 
@@ -56,8 +56,8 @@ class Placeholder {
 }
 
 /**
- * Prepares a query. `build` is called once per dialect, with placeholders for its parameters. It may put them into the query, but
- * must not inspect them, iterate over them or let them decide anything.
+ * Prepares a query. `build` is called once per dialect, with placeholders for its parameters. It may put the placeholders into
+ * the query, but must not inspect them, iterate over them or let them decide anything.
  */
 export function prepared<Parameters extends object, Row>(
   build: (db: StoreDatabase, parameters: Parameters) => Compilable<Row>,

@@ -1,6 +1,6 @@
 /**
  * Every query of the store finds its rows by an index: none reads the whole of a table that grows with the store. Looking for
- * another tenant's job takes no more than looking for an unknown job.
+ * another tenant's job takes no more queries or rows than looking for an unknown job.
  */
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { Kysely } from 'kysely';
@@ -25,7 +25,7 @@ const MAY_BE_READ_THROUGH = [
   /^SEARCH tenants USING PRIMARY KEY \(tenant=\?\)$/,
   /^SEARCH queue USING INDEX queue_by_time \(tenant=\?\)$/,
   /^SCAN jobs USING (COVERING )?INDEX jobs_running$/,
-  // Gradings that have not ended, since they take places in the queue, and their few jobs in it.
+  // Gradings that have not ended, since each takes a place in the queue, and the few queued jobs of each.
   /^SCAN CONSTANT ROW$/,
   /^(SCAN|SEARCH) gradings USING INDEX gradings_running( \(tenant=\?\))?$/,
   /^(SCAN|SEARCH) queue USING COVERING INDEX queue_tests( \(tenant=\?\))?$/,

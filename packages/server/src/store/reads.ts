@@ -1,6 +1,5 @@
 /**
- * Everything that can be read from the store, by name. Each read sees every change that was answered before it was
- * called.
+ * Everything that can be read from the store, by name. Each read sees every change that was answered before the read was called.
  */
 export { credential, credentials } from './access/credentials.ts';
 export { link, links } from './access/links.ts';

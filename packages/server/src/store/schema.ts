@@ -17,7 +17,7 @@ import type { Generated, Kysely } from 'kysely';
 import type { CredentialTable, JobLinkTable, StreamTicketTable } from './schema-of-access.ts';
 import type { JobToolsTable, SessionTable, ToolCallTable } from './schema-of-tools.ts';
 
-/** What the store's functions run their queries on: a connection, or a transaction on one. */
+/** The store's functions run their queries on this: a connection, or a transaction on a connection. */
 export type StoreDatabase = Kysely<Tables>;
 
 export interface Tables {
@@ -169,8 +169,8 @@ export interface JobLabelTable extends Pick<JobTable, 'tenant' | 'job_id' | 'cre
 }
 
 /**
- * The jobs whose status is `queued`, with the columns by which the dispatcher chooses. With a separate table, the dispatcher's
- * query stays fast as jobs end.
+ * The jobs whose status is `queued`, with the columns by which the dispatcher chooses. The table is separate, so that the
+ * dispatcher's query stays fast as jobs end.
  */
 export interface QueueTable extends JobKeyColumns {
   language: Language;
@@ -182,7 +182,7 @@ export interface QueueTable extends JobKeyColumns {
 }
 
 export interface JobSpecTable extends JobKeyColumns {
-  /** What an executor observed of the job; null until there is something. */
+  /** What an executor observed of the job; null until an executor has reported. */
   execution: string | null;
   /**
    * What the receipt will say about the submission, computed when the job was accepted. Null if the row was migrated after its
@@ -316,12 +316,12 @@ export interface IdempotencyKeyTable extends JobKeyColumns {
   spec_sha256: string;
 }
 
-/** How many of a tenant's jobs wait and run, and its last turn. Stored by the transactions that change these numbers. */
+/** How many of a tenant's jobs wait and run, and the tenant's last turn. Stored by the transactions that change these numbers. */
 export interface TenantTable {
   tenant: string;
   queued: number;
   running: number;
-  /** A number that grows with each start of any tenant's job, taken at this tenant's last start; 0 before the first. */
+  /** A number taken at this tenant's last start; it grows with each start of any tenant's job. 0 before the first start. */
   last_turn: number;
   /** How many of the tenant's jobs have been accepted since this column was added. */
   accepted: number;
@@ -334,7 +334,7 @@ export interface ProbeTable {
 
 /** The processes that share a store. Only on PostgreSQL. A node without a row can no longer change anything. */
 export interface NodeTable {
-  /** The node's number. No other node ever gets the same one. */
+  /** The node's number. No other node ever gets the same number. */
   node: number;
   /** The key that the node signs with; null if it does not sign. */
   signs_with: string | null;

@@ -1,6 +1,6 @@
 /**
- * For tests: a real store for each test, and inputs that differ only in what the test is about. The store is a SQLite file or, if
- * `useServer` named a server, a schema on that server: the same tests run on both.
+ * For tests: a real store for each test, and inputs that differ only in the members that the test is about. The store is a SQLite
+ * file or, if `useServer` named a server, a schema on that server: the same tests run on both.
  */
 
 import { randomUUIDv7 } from 'node:crypto';
@@ -90,7 +90,7 @@ export class TestStore implements AsyncDisposable {
   }
 }
 
-/** A store's tables without its threads: what commands run on. */
+/** A store's tables without the store's threads. Commands run on `db`. */
 export interface TestDatabase extends AsyncDisposable {
   readonly db: StoreDatabase;
   /** Runs a statement and returns its rows. */

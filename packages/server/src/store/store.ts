@@ -19,7 +19,7 @@ export interface Store
     AsyncDisposable {
   /** The other nodes on this store; null if the store is for one process. */
   readonly fleet: Fleet | null;
-  /** Jobs that were left `running`. In a store for one process, these are all running jobs; elsewhere, those of gone nodes. */
+  /** Jobs that were left `running`. In a store for one process, all running jobs; otherwise, the running jobs of gone nodes. */
   readonly runningJobs: Asked['runningJobs'];
   /** Queued jobs for this node to run. In a store that nodes share, this node has claimed them when the call resolves. */
   readonly queuedJobs: Asked['queuedJobs'];
@@ -35,7 +35,7 @@ export interface Store
   finish(input: FinishInput): Promise<boolean>;
   /**
    * Whether this process has accepted or started the job, is the only process that may end it, and has not yet stored its end.
-   * The answer false says nothing about the job.
+   * A false answer tells nothing about the job.
    */
   isUnderWay(key: JobKey): boolean;
   /**

@@ -100,7 +100,7 @@ function storeOver(writer: Channel<Writes>, reader: Channel<Reads>, sides: Sides
   };
 }
 
-/** The methods that differ in a store that nodes share. What other nodes can change, such as lists, is not kept in memory. */
+/** The methods that differ in a store that nodes share. Data that other nodes change, such as lists, is not kept in memory. */
 function sharedOver({ writes, reads }: Sides): Partial<Store> {
   return {
     runningJobs: () => writes.orphanedJobs(),

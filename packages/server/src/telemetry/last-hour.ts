@@ -1,8 +1,8 @@
 /**
- * What a node counts about the last hour, minute by minute: how jobs ended, how long they waited and ran, and how many
- * there were at the same time. The counts are kept in memory, from the node's start on. They are bounded: only the 200
- * tenants with the most recent jobs have counts, and each minute of a tenant keeps a random sample of 64 durations of
- * each kind. A tenant learns only about its own jobs and about the queue, which the status shows to everyone.
+ * What a node counts about the last hour, minute by minute: how jobs ended, how long they waited and ran, and how many jobs there
+ * were at the same time. The counts are kept in memory, from the node's start on. They are bounded: only the 200 tenants with the
+ * most recent jobs have counts, and each minute of a tenant keeps a random sample of 64 durations of each kind. A tenant learns
+ * only about its own jobs and about the queue, which the status shows to everyone.
  */
 import type { ServiceStatus, TerminalStatus } from '@vouchbox/protocol';
 import { TERMINAL_STATUSES } from '@vouchbox/protocol/vocabulary';
@@ -85,7 +85,7 @@ interface JobMinute {
   readonly runs: Durations;
 }
 
-/** The minutes of an hour, keyed by number. All others are forgotten, even future ones after the clock was set back. */
+/** The minutes of an hour, keyed by number. All other minutes are forgotten, even future minutes after the clock was set back. */
 class Minutes<Minute> {
   readonly #minutes = new Map<number, Minute>();
 

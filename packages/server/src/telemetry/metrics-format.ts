@@ -1,4 +1,4 @@
-/** The two formats for metrics, and the choice of the one that a scraper prefers. */
+/** The two formats for metrics, and the choice of the format that a scraper prefers. */
 import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from '@vouchbox/protocol';
 import Negotiator from 'negotiator';
 

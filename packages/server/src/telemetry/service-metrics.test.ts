@@ -81,7 +81,7 @@ test('gauges have the values at the time of the scrape', async () => {
   expect((await series('svc_queue_oldest_age_seconds'))['']).toBeGreaterThanOrEqual(5);
 });
 
-test('the number of parked cells is a gauge, and what becomes of them is counted', async () => {
+test('the number of parked cells is a gauge, and their uses and losses are counted', async () => {
   expect((await series('svc_parked_cells'))['language="python"']).toBe(2);
   expect(await series('svc_parked_bytes')).toEqual({ '': 3000 });
   expect(await series('svc_parked_limit_bytes')).toEqual({ '': 4096 });

@@ -22,7 +22,7 @@ export interface ObjectCounts {
   readonly to_remove: number;
 }
 
-/** How far the log has come. */
+/** The sizes of the log, and its count of waiting statements. */
 export interface LogFigures {
   readonly size: number;
   readonly signed_size: number;
@@ -45,13 +45,13 @@ export interface ParkingCounts {
   readonly lost: Readonly<Record<'died' | 'changed' | 'surplus', number>>;
 }
 
-/** How this node sees the nodes of a service that has several. */
+/** How this node sees the nodes of a service with several nodes. */
 export interface FleetFigures {
   /** The number of living nodes, keyed by role. */
   readonly nodes: ReadonlyMap<string, number>;
   readonly slots: number;
   readonly claims: number;
-  /** How often this node renewed its lease late. */
+  /** How many times this node renewed its lease late. */
   readonly lateBeats: number;
 }
 
@@ -64,12 +64,12 @@ export interface MetricsSources {
   readonly slots: number;
   readonly permits: readonly PermitSource[];
   parking(): ParkingCounts;
-  /** The fleet's figures; null in a service that is alone. */
+  /** The fleet's figures; null in a service without a fleet. */
   fleet(): (FleetFigures & { readonly recoveredJobs: number }) | null;
   isDraining(): boolean;
   /** The store's counts of jobs. Rejects if the store does not answer. */
   counts(): Promise<JobCounts>;
-  /** How far the log has come; null if no log was opened yet. Absent if no log is kept. */
+  /** The sizes of the log, and its count of waiting statements; null if no log was opened yet. Absent if no log is kept. */
   logFigures?(): Promise<LogFigures | null>;
   /** The numbers of contents and objects that wait for the object store. Absent if there is no object store. */
   objectCounts?(): Promise<ObjectCounts>;

@@ -1,6 +1,6 @@
 /** A bound on waiting: a time, and signals that may end the wait sooner. */
 
-/** `signal` aborts after the given time, or with the first of the others. Disposing removes the timer and the listeners. */
+/** `signal` aborts after the given time, or with any of the other signals. Disposing removes the timer and the listeners. */
 export class Deadline implements Disposable {
   readonly #controller = new AbortController();
   readonly #timer: NodeJS.Timeout;

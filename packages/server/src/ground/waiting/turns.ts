@@ -12,7 +12,7 @@ export class Turns {
     this.#free = atOnce;
   }
 
-  /** Does the work when its turn comes. Rejects with the signal's reason if it aborts before that. */
+  /** Does the work when its turn comes. Rejects with the signal's reason if the signal aborts earlier. */
   async take<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     await this.#turn(signal);
     try {

@@ -1,6 +1,6 @@
 /**
- * A body that may be read: it has a permit, and none of it was read yet. Its signal says when reading must stop, because the body
- * came too late or too slowly, the credential ended, or another tenant needs the place. Spec § Limits.
+ * A body that may be read: it has a permit, and none of it was read yet. Its signal says when reading must stop: the
+ * body came too late or too slowly, the credential ended, or another tenant needs the permit. Spec § Limits.
  */
 import type { IncomingMessage } from 'node:http';
 import type { BodyOperationId, RequestBody } from '@vouchbox/protocol';

@@ -21,7 +21,7 @@ type JsonOperationId = Exclude<BodyOperationId<false>, 'putBlob'>;
 const JSON_MEDIA_TYPE = /^application\/json[\t ]*(?:;[\t ]*charset[\t ]*=[\t ]*(?:utf-8|"utf-8")[\t ]*)?;?[\t ]*$/i;
 
 /**
- * The parsed body. A body permit is held from the first byte until it is parsed.
+ * The parsed body. A body permit is held from the first byte until the body is parsed.
  *
  * @throws ServiceError `unsupported_media_type`, `payload_too_large`, `invalid_json`, `body_timeout`; `unauthorized` if
  * the credential ends meanwhile; a refusal if no permit is free; ClientGone if the connection ended

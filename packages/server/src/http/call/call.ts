@@ -82,7 +82,7 @@ export class Call<Id extends OperationId> {
 
   /**
    * @throws ServiceError `invalid_request` that names the first wrong parameter, or `insufficient_scope` that names the
-   * scope which one of the parameters needs
+   * scope that one of the parameters needs
    */
   readQuery(): FilledQueryOf<Id> {
     const { query, queryAccess = {} } = operationOf(this.id);
@@ -106,7 +106,7 @@ export class Call<Id extends OperationId> {
 
   /**
    * Reserves a permit that the answer holds to its end, unless it is returned earlier. If another tenant needs the place,
-   * `giveWay` is called. By default, it resets the connection, as is right for an answer that is being sent.
+   * `giveWay` is called. By default, `giveWay` resets the connection, as is right for an answer that is being sent.
    *
    * @throws ServiceError if no such permit is free
    */
@@ -118,8 +118,8 @@ export class Call<Id extends OperationId> {
   }
 
   /**
-   * Holds a permit for a long answer. When the caller's authority ends, `onEnded` is called. By default, it ends the
-   * answer's connection. Spec § Response transfer rules.
+   * Holds a permit for a long answer. When the caller's authority ends, `onEnded` is called. By default, `onEnded` ends
+   * the answer's connection. Spec § Response transfer rules.
    *
    * @throws ServiceError if none is free
    */

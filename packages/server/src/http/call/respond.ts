@@ -75,7 +75,7 @@ export function sendBody<Id extends OperationId, Status extends StatusOf<Id>>(
   return sendBodyTo(call.reply, status, body);
 }
 
-/** Sends JSON in the same way for a path that is not an operation. */
+/** Sends JSON as `sendBody` does, for a path that is not an operation. */
 export function sendBodyTo(reply: FastifyReply, status: number, body: Body<unknown>): FastifyReply {
   if (body.text !== null) return sendTextTo(reply, status, body.text);
   return pumpTo(reply, body, { status, mediaType: JSON_TYPE });

@@ -16,11 +16,11 @@ export interface Upload extends Disposable {
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
-/** How many chunks all uploads take in one turn of the event loop. Hashing and copying one takes a quarter of a millisecond. */
+/** How many chunks all uploads take in a turn of the event loop. Hashing and copying a chunk takes a quarter of a millisecond. */
 export const chunksInTurn = 1;
 
 /**
- * Takes a permit, and tells a waiting client to continue. Disposing it returns the permit. All uploads share `turns`.
+ * Takes a permit, and tells a waiting client to continue. Disposing the upload returns the permit. All uploads share `turns`.
  *
  * @throws ServiceError `unsupported_media_type`, `payload_too_large`, or a refusal if no permit is free. The chunks reject
  * with `payload_too_large`, `body_timeout`, `unauthorized`, `tenant_capacity_exhausted`, or ClientGone

@@ -53,8 +53,8 @@ export function peerOf(address: string): string {
 }
 
 /**
- * Notes whether the reader takes bytes. It is stuck if neither number changes: the bytes in pieces that were accepted whole, and
- * the bytes left of the piece in flight. Only the handle knows the second number; Node's own socket timeout also reads it there.
+ * Notes whether the reader takes bytes. A reader is stuck if neither number changes: the bytes in pieces that were accepted
+ * whole, and the bytes left of the piece in flight. Only the handle has the second number; Node's socket timeout reads it there.
  */
 export function noteProgress(connection: Connection, now: number): void {
   const { socket } = connection;

@@ -95,7 +95,7 @@ test('a stuck connection is reset, so that the kernel keeps no bytes for it, and
   expect([stuck.socket.isReset, idle.socket.isReset, idle.socket.isDestroyed]).toEqual([true, false, true]);
 });
 
-test('a connection that is to close after its answer ends soon after the last byte, or at its deadline if it is stuck', () => {
+test('a connection that must close after its answer ends soon after the last byte, or at its deadline if stuck', () => {
   const { socket, connections, raw, at } = watched();
   socket.write(100);
   connections.closeWhenSent(raw);

@@ -63,8 +63,8 @@ export class Connections implements Disposable {
   }
 
   /**
-   * Registers an answer. False if the connection is closing. The request must then be ignored, since its bytes are the rest of
-   * a refused request.
+   * Registers an answer. False if the connection is closing. The request must then be ignored, since its bytes belong
+   * to an earlier, refused request.
    */
   beginAnswer(request: IncomingMessage, response: ServerResponse): boolean {
     const connection = this.#open.get(request.socket);
@@ -172,7 +172,7 @@ export class Connections implements Disposable {
     }
   }
 
-  /** Makes room a moment later, so that if many clients connect together, the requests that have arrived are read first. */
+  /** Makes room a moment later: if many clients connect together, the requests that have arrived must be read first. */
   #makeRoomSoon(): void {
     if (this.#willMakeRoom) return;
     this.#willMakeRoom = true;

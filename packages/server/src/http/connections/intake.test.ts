@@ -149,7 +149,7 @@ describe('a request that arrives before the earlier one is answered', () => {
     first.arrive(HEAD + HEAD);
     first.intake.answerEnded();
     second.arrive(HEAD);
-    // A connection was taken, so the next turn of the event loop passes on only one request. Later turns pass on the rest.
+    // A connection was taken, so the next turn of the event loop passes on only one request. Later turns pass on all others.
     turns.connectionTaken();
     await expect.poll(() => passed).toHaveLength(3);
     expect(passed).toEqual(['first', 'second', 'first']);

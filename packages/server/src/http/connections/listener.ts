@@ -89,7 +89,7 @@ function receive(listener: Listener, request: IncomingMessage, response: ServerR
   else pipeline(beforeDiscarding(refusal.body, request), response, ignoreClientGone);
 }
 
-/** Receives a handshake. Closes the connection if an earlier request is unanswered, because that must be answered first. */
+/** Receives a handshake. Closes the connection if an earlier request is unanswered, because answers keep the requests' order. */
 function receiveUpgrade(
   listener: Listener,
   request: IncomingMessage,
@@ -126,8 +126,8 @@ function answerConnect(listener: Listener, socket: Socket): void {
 }
 
 /**
- * Answers bytes that the parser could not read, unless an earlier request on the connection is unanswered. The client would
- * mistake this answer for the answer to that request.
+ * Answers bytes that the parser could not read, unless an earlier request on the connection is unanswered: the client
+ * would mistake this answer for the answer to the earlier request.
  */
 function answerParserError(listener: Listener, error: ParserError, socket: Socket): void {
   const { connections } = listener;

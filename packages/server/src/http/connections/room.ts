@@ -13,7 +13,7 @@ const shareFree = 1 / 32;
 /** The share of all places that strangers leave to callers with a live credential, such as 64 of 256. */
 const shareReserved = 1 / 4;
 
-/** A stranger may have to give way if its reader has taken nothing for this long. */
+/** A stranger whose reader has taken nothing for this long may have to give way. */
 const stalledMilliseconds = 2000;
 
 /** For how long a stranger without a request is kept if others can give way. */

@@ -19,7 +19,7 @@ export interface PageFile {
   readonly gzip: FormReader | null;
 }
 
-/** Reads one form of a file, once. All requests share the bytes, however many there are and however slowly clients read. */
+/** Reads one form of a file, once. All requests share the bytes, however many come and however slowly clients read. */
 type FormReader = () => Form;
 
 /** The bytes of a file as sent, plain or compressed. */
@@ -45,7 +45,7 @@ export interface Page {
 /** The path of the page that is served for every link. */
 const LINK_PAGE = PAGES.getLinkPage.path.replace('{link}', ':link');
 
-/** Each page. `folder` is where it is built, named like its package. `front` is the file that is served at `path`. */
+/** The pages. `folder` is a page's build folder, named like the page's package. `front` is the file that is served at `path`. */
 const BUILT_PAGES = [
   { folder: 'verify-page', path: PAGES.getVerifyPage.path, hasViews: false, front: 'index.html' },
   { folder: 'dashboard', path: PAGES.getDashboard.path, hasViews: true, front: 'index.html' },
@@ -105,8 +105,8 @@ const OWN_FILES = [
 ].join('; ');
 
 /**
- * A page in a single file contains its own policy, which names its script and style by their digests. That policy is also sent as
- * a header, because a browser obeys the directives about framing only there. CSP Level 3 § 3.3.
+ * A page in a single file contains its own policy, which names its script and style by their digests. That policy is
+ * also sent as a header, because a browser obeys the directives about framing only in a header. CSP Level 3 § 3.3.
  */
 function policyOf(html: string): string {
   const [, own] = /<meta http-equiv="Content-Security-Policy" content="([^"]*)">/.exec(html) ?? [];

@@ -1,4 +1,4 @@
-/** The id in a path. It authorizes nobody: the store knows who owns the job, grading or blob. */
+/** The id in a path. The id authorizes nobody: the store knows who owns the job, grading or blob. */
 import { SESSION_NAME } from '@vouchbox/protocol';
 import type { FastifyRequest } from 'fastify';
 import { invalidRequest, ServiceError } from '../../ground/service-error.ts';

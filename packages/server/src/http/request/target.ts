@@ -9,10 +9,10 @@ export interface Target {
   readonly host: string | null;
 }
 
-/** A whole address: its authority without user information, and the rest. */
+/** An absolute URL: its authority without user information, its path and its query. */
 const ABSOLUTE = /^https?:\/\/([^/?@]+)(\/[^?]*)?(\?.*)?$/i;
 
-/** Reads a target. Null if this service does not answer it, such as an authority, another scheme or a fragment. */
+/** Reads a target. Null for targets that this service does not answer, such as an authority, another scheme or a fragment. */
 export function readTarget(method: string | undefined, target: string): Target | null {
   if (target.includes('#')) return null;
   if (target.startsWith('/')) return { path: target, host: null };

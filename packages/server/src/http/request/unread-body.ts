@@ -45,7 +45,7 @@ function discardRest(request: IncomingMessage): Promise<void> {
       discarded += chunk.length;
       if (discarded > bodyBytesMax) finish();
     }
-    // It is not an error if the client leaves meanwhile, because it was already refused.
+    // It is not an error if the client leaves meanwhile, because its request was already refused.
     request.on('error', finish);
     request.on('data', count).on('end', finish).on('close', finish);
     if (request.readableEnded || request.destroyed) finish();

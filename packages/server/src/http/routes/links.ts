@@ -91,7 +91,7 @@ const DATA_HEADERS = {
 
 type ReadingContext = Pick<RouteContext, 'links' | 'allowsLinks' | 'jobs' | 'blobs' | 'permits' | 'authority'>;
 
-/** An answer that has been read, and its length. */
+/** An answer whose contents were read: its length, and how to send it. */
 interface LinkAnswer {
   readonly bytes: number;
   readonly send: (reply: FastifyReply) => FastifyReply;

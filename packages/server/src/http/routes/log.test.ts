@@ -49,7 +49,7 @@ test('a full tile’s ETag depends on its hashes, so that no cache shows a tile 
   expect(Buffer.from(await next.arrayBuffer()).equals(Buffer.from(await first.arrayBuffer()))).toBe(false);
 });
 
-test('an answer from the log that may still grow forbids caching', async () => {
+test('an answer from the log forbids caching if the answer may still grow', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   await using server = await openServer({ publicLog: publicLog({ store }) });

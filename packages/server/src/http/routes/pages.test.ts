@@ -130,7 +130,7 @@ test('each form of a file has its own ETag, so that a client with one form still
 });
 
 describe('the documents', () => {
-  test('have an overview at their own address and a page for each document below it, all with the policy of pages', {
+  test('have an overview at their own address and below it a page for each document, all with the policy of pages', {
     tags: ['Pages-2'],
   }, async () => {
     expect(await (await get('/docs')).text()).toContain('All documents');
@@ -161,7 +161,7 @@ describe('the documents', () => {
     }
   });
 
-  test('answer 404 at an unknown address below theirs', async () => {
+  test('answer 404 at an unknown address below their own address', async () => {
     const paths = ['/docs/front.html', '/docs/operating', '/docs/operating/start.html.gz', '/docs/none.html'];
     expect(await Promise.all(paths.map(async (path) => (await get(path)).status))).toEqual(paths.map(() => 404));
   });

@@ -14,7 +14,7 @@ export function addPages(app: FastifyInstance, pages: readonly Page[]): void {
     const sendHtml = (request: FastifyRequest, reply: FastifyReply, file: PageFile) =>
       sendFile(request, reply.headers({ ...HTML_HEADERS, 'content-security-policy': page.policy() }), file);
     app.get(page.path, (request, reply) => sendHtml(request, reply, page.html));
-    // At an address with the slash, the page would look for its files in the wrong place.
+    // At an address with the slash, the page would look for its files at the wrong address.
     if (hasSlash(page)) app.get(`${page.path}/`, (_request, reply) => reply.redirect(`..${page.path}`, 308));
     if (!page.hasViews && page.files.size === 0) continue;
     app.get(`${page.path}/*`, (request, reply) => {

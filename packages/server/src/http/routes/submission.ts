@@ -66,7 +66,7 @@ export async function sentIn(call: Call<'submitJob' | 'submitGrading'>, access: 
   return { body, idempotencyKey, checkAuthority };
 }
 
-/** The answer to a further request in a submission; null if that request is refused. The submission then still succeeds. */
+/** A further part of a submission's answer; null if that part is refused. The submission then still succeeds. */
 async function orNull<T>(asked: Promise<T>): Promise<T | null> {
   try {
     return await asked;
@@ -83,7 +83,7 @@ interface Asked {
   readonly include: Include;
 }
 
-/** How long to wait for a promise. It is usually signed at once. If it is not, it must not hold up the result. */
+/** How long to wait for a promise. A promise is usually signed at once. A late promise must not hold up the result. */
 const promiseSecondsMax = 5;
 
 /**

@@ -22,7 +22,7 @@ type WaitingOperation =
   | 'getGrading'
   | 'gradingEvents';
 
-/** After how long a wait claims its place. By then, refusals and answers about ended jobs are sent, even on busy hosts. */
+/** The time after which a wait claims its place. By then, refusals and answers about ended jobs are sent, even on busy hosts. */
 const lastingMilliseconds = 500;
 
 /** An answer that may wait, with the permit that it holds. */
@@ -39,7 +39,7 @@ export class Waiting {
    * When the credential ends, the connection ends, too. But if a wait `outlives` the credential, only the wait ends: the caller
    * still gets an answer, without the part that was waited for.
    *
-   * @throws ServiceError if no permit is free, or `shutting_down` if it would have to wait while the service stops
+   * @throws ServiceError if no permit is free, or `shutting_down` if the answer would have to wait while the service stops
    */
   constructor(call: Call<WaitingOperation>, waitSeconds: number, { outlives = false } = {}) {
     if (waitSeconds > 0) refuseWhenStopping(call);
@@ -81,7 +81,7 @@ export class Waiting {
     }
   }
 
-  /** Claims a place for a wait that takes longer. A long answer claims a place of its own. */
+  /** Claims a place for a wait that has lasted for `lastingMilliseconds`. A long answer claims a place of its own. */
   readonly #claim = (): void => {
     if (this.waitSeconds === 0) return;
     try {

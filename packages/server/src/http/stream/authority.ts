@@ -47,7 +47,7 @@ export class AuthorityWatch implements Disposable {
     this.#connections.delete(connection);
   }
 
-  /** Checks every authority once. It also runs by itself, and at once after a credential was revoked or rotated. */
+  /** Checks every authority once. This check also runs by itself, and at once after a credential was revoked or rotated. */
   async check(): Promise<void> {
     const answers = new Map<string, Promise<boolean>>();
     const stands = (caller: Caller): Promise<boolean> => {

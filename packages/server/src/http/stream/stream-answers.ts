@@ -1,7 +1,7 @@
 /**
- * Answers to tool calls that arrive as messages on a stream. Several are taken at a time, so that they share a commit. While many
- * wait, nothing more is read from the client. A message that is not an answer ends the stream, and so do too many messages that
- * change nothing.
+ * Answers to tool calls that arrive as messages on a stream. Several answers are taken at a time, so that they share a
+ * commit. While many answers wait, nothing more is read from the client. A message that is not an answer ends the
+ * stream, and so do too many messages that change nothing.
  */
 import { type AnswerRefused, fits, idleAnswersMax, StreamedToolAnswer, toolTokensMax } from '@vouchbox/protocol';
 import type { WebSocket } from 'ws';

@@ -53,7 +53,7 @@ export function lifeOfStream(socket: WebSocket, options: StreamLifeOptions): Str
   const unwatch = authority.watch(caller, () => endFor('credentialEnded'));
   connections.onEnding(connection, (why) => endFor(why === 'old' ? 'lifetimeReached' : 'lagged'));
   socket.on('close', () => ended.abort());
-  // A client that may send no messages may send only what the protocol itself needs.
+  // A client that may send no messages may send only the frames that the protocol itself needs.
   if (options.takesMessages !== true) socket.on('message', () => endFor('messageSent'));
   const stopHeartbeat = beat(socket);
   if (stopping.aborted) onStopping();

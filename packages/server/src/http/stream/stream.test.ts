@@ -128,7 +128,7 @@ describe('a stream', () => {
     raw.send(handshake(STREAM, KEY));
     await expect.poll(() => served.permits.held('stream')).toBe(1);
     own.finish();
-    // The WebSocket server itself would wait for half a minute.
+    // The WebSocket server itself would wait half a minute for the client's close frame.
     await expect.poll(() => served.permits.held('stream'), { timeout: 10_000 }).toBe(0);
     await raw.untilClosed();
     expect(raw.text).toContain('"kind":"finished"');

@@ -181,7 +181,7 @@ export async function admitGraded(
   return result.kind === 'grading_over' ? null : admitted(result, null).answer.job_id;
 }
 
-/** A submission's program with the contents of its files, and of its standard input if that names stored bytes. */
+/** A submission's program with the contents of its files. Standard input that names stored bytes counts as a file. */
 interface ResolvedProgram {
   readonly spec: RequestedSpec;
   readonly files: readonly Resolved[];
@@ -207,8 +207,8 @@ function stdinOf(file: StoredFile): StoredStdin {
 }
 
 /**
- * The digest of what equal builds have in common: the program, its options, and the runtime packs that may build it. It does not
- * cover limits.
+ * The digest of the parts that equal builds share: the program, its options, and the runtime packs that may build it.
+ * Limits are not covered.
  */
 async function buildDigest(
   tenant: string,

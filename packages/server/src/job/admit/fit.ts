@@ -92,7 +92,7 @@ export function canRun(spec: RequestedSpec, executor: Executor): boolean {
   }
 }
 
-/** Why a job is refused: a demand that no node meets or, if there is none, a demand that the first node does not meet. */
+/** Why a job is refused: a demand that no node meets or, if there is no such demand, one that the first node does not meet. */
 function refusalOf(spec: RequestedSpec, executors: readonly [Executor, ...Executor[]], at: string): unknown {
   for (const facts of [togetherOf(executors), executors[0]]) {
     try {

@@ -9,8 +9,8 @@ const startMax = 0x7ff;
 let last = { time: -1, counter: 0 };
 
 /**
- * The place of a job that is accepted at `time`, in milliseconds. Places made within one millisecond ascend, too: RFC 9562
- * § 6.2, method 1. Places may fail to ascend after 2,048 in one millisecond, or after the clock was set back.
+ * The place of a job that is accepted at `time`, in milliseconds. Places made within one millisecond ascend, too: RFC 9562 § 6.2,
+ * method 1. Places may fail to ascend after 2,048 places in one millisecond, or after the clock was set back.
  */
 export function nextPlace(time: number): ListPlace {
   const counter = time === last.time ? Math.min(last.counter + 1, counterMax) : randomInt(startMax + 1);

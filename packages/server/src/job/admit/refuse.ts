@@ -1,4 +1,4 @@
-/** Refusals that point into a request's body. If they repeat text from it, they cut and escape it, so it is safe to print. */
+/** Refusals that point into a request's body. Text repeated from the body is cut and escaped, so that it is safe to print. */
 import type { ErrorCode } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 

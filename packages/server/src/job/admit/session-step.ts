@@ -15,13 +15,13 @@ import { ServiceError } from '../../ground/service-error.ts';
 import { sessionModule } from '../../sandbox/cell/session-module.ts';
 import { quoted, refusal } from './refuse.ts';
 
-/** The places of the service's own inputs, and what to say about each. */
+/** The paths of the service's own inputs, each with the words that refuse a file there. */
 const OWN_PLACES = [
   [SESSION_FILES.inputs, "is the place of the service's own files of a session"],
   [LIBRARIES_FILE, 'is the place of the libraries'],
 ] as const;
 
-/** Refuses a submission with a file in the service's own places. `at` is the pointer of the program that has these files. */
+/** Refuses a submission with a file at or below one of these paths. `at` is the pointer of the program that has these files. */
 export function checkOwnPlaces(files: readonly Pick<SubmittedFile, 'path'>[], at: string): void {
   for (const [own, problem] of OWN_PLACES) {
     const index = files.findIndex(({ path }) => `${path}/`.startsWith(`${own}/`));

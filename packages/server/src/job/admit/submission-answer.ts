@@ -2,7 +2,7 @@
 import { jobPath, type SubmissionAnswer } from '@vouchbox/protocol';
 import type { AcceptedJob } from '../../store/records/answers.ts';
 
-/** The answer to every submission with the same key. It shows no later status: only readers of the job may learn that. */
+/** The answer to every submission with the same key. It shows no later status, which only readers of the job may learn. */
 export function answerOf({ job_id, created_at }: AcceptedJob, peer: string | null): SubmissionAnswer {
   return {
     job_id,

@@ -18,7 +18,7 @@ afterAll(() => testStore[Symbol.asyncDispose]());
 const callerOf = (tenant: string) => ({ tenant }) as Caller;
 const acme = callerOf('acme');
 
-/** Uploads to a store, with a budget of `burst` bytes. The test moves a clock, and each of its seconds gives back one byte. */
+/** Uploads to a store, with a budget of `burst` bytes. The test moves a clock. Each second of the clock gives back one byte. */
 function uploads({ burst = 2 ** 30, over = store }: { burst?: number; over?: Store } = {}) {
   const clock = { seconds: 0 };
   const blobs = createBlobs({
@@ -59,7 +59,7 @@ describe('the tenant’s budget of uploaded bytes', { tags: ['Blobs-11', 'CROWD-
     await expect(blobs.receive(acme, uploadOf(new Uint8Array(500), wrong))).rejects.toMatchObject({
       code: 'digest_mismatch',
     });
-    // The tenant was charged 1 byte for the check that passed, and 1,100 bytes for those that arrived.
+    // The tenant was charged 1 byte for the check that passed, and 1,100 bytes for the content that arrived.
     expect(budgetOf(blobs)).toMatchObject({ code: 'rate_limited', status: 429, retryAfterSeconds: 102 });
     expect(budgetOf(blobs, callerOf('other'))).toBe('left');
     clock.seconds = 102;

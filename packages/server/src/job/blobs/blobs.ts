@@ -25,7 +25,7 @@ export interface Upload {
   readonly sha256: string;
   /** The most bytes that may arrive. */
   readonly bytesMax: number;
-  /** Rejects if the rest will not come. */
+  /** Rejects if the remaining bytes will not come. */
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 

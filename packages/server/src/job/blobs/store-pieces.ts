@@ -23,7 +23,7 @@ export async function storePieces(
   const storePiece = async (content: Uint8Array) => {
     await stored;
     stored = store(position++, content);
-    // If the write fails, the next `await` of it throws.
+    // If the write fails, the next `await stored` throws.
     stored.catch(() => {});
   };
   for await (const chunk of chunks) {

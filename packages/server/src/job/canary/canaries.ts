@@ -1,9 +1,9 @@
 /**
- * Sends a canary into a cell of each class and pack that jobs on this node use: at the first use, and then every four minutes,
- * as long as a job used that class and pack in the last ten minutes. A canary is an ordinary job, signed like any other. It
- * tries what its cell must refuse. The signed statement of a later job names the newest canary from cells like the job's cell.
+ * Sends a canary into a cell of each class and pack that jobs on this node use: at the first use, and then every four minutes, as
+ * long as a job used that class and pack in the last ten minutes. A canary is an ordinary job, signed like any other. It tries
+ * actions that its cell must refuse. The signed statement of a later job names the newest canary from cells like the job's cell.
  *
- * A canary shows that one cell of this configuration refused its tries some minutes ago. It shows nothing about any other cell.
+ * A canary shows that a cell of this configuration refused these actions some minutes ago. It shows nothing about any other cell.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import {
@@ -49,7 +49,7 @@ const againMilliseconds = 1000;
 /** How often to look for a canary's signature, and how many times at most. After that, another canary is run. */
 const lookMilliseconds = 200;
 const looksMax = 300;
-/** The most pairs of a class and a pack that are tried. Otherwise packs that are replaced while the service runs would add up. */
+/** The most pairs of a class and a pack that are tried. Without a bound, packs that are replaced at run time would add up. */
 const kindsMax = 64;
 
 /** A class and a pack that jobs use. */
@@ -76,7 +76,7 @@ export class Canaries implements Pick<Beside, 'used'>, AsyncDisposable {
     this.#used = options.usedMilliseconds ?? usedDefault;
   }
 
-  /** Begins to run canaries. Kinds that jobs have already used are tried now. */
+  /** Begins to run canaries. Kinds that jobs have already used are tried at once. */
   start(run: RunBeside): void {
     this.#loop ??= new StandingLoop((signal) => this.#round(run, signal));
     this.#loop.start();
@@ -200,7 +200,7 @@ export class Canaries implements Pick<Beside, 'used'>, AsyncDisposable {
   }
 }
 
-/** Whether the canary's program ended by itself, or was ended because of what it tried. */
+/** Whether the canary's program ended by itself, or was ended because of an action that it tried. */
 function isWhole({ receipt }: ExecutionPredicate): boolean {
   return receipt['terminal_reason'] === 'exited' || receipt['terminal_reason'] === 'memory_limit';
 }

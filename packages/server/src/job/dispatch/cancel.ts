@@ -1,6 +1,6 @@
 /**
- * Cancels a job: a queued job ends at once, and a running job is stopped by force. The store decides which applies in one
- * transaction; the dispatcher stops the program. Spec § DELETE /v1/jobs/{id}.
+ * Cancels a job: a queued job ends at once, and a running job is stopped by force. The store decides in one transaction
+ * which of the two applies; the dispatcher stops the program. Spec § DELETE /v1/jobs/{id}.
  */
 import type { JobKey } from '../../store/records/rows.ts';
 import type { History } from '../history.ts';

@@ -290,7 +290,7 @@ describe('the slots of a node', () => {
     for (const key of keys) expect((await rig.ended(key)).status).toBe('succeeded');
   });
 
-  test('stay empty if the cells’ own memory would exceed the bound, except for a single job', async () => {
+  test('stay empty if the cells’ own memory would exceed the bound, but a single job may use the whole bound', async () => {
     await using rig = await JobRig.open({ concurrentMemMbMax: 512, cellMemMb: 36 });
     const half = { ...hello, limits: { mem_mb: 256 } };
     const keys = [

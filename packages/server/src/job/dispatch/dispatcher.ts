@@ -1,7 +1,7 @@
 /**
  * Gives slots to jobs, in the order that the store chooses. How many jobs run at once depends on the number of slots, the disk
- * space and the memory. While no cell can be made, all jobs wait. One loop does this. A nudge, a freed slot or a slow timer
- * wakes the loop, and it then reads the store. The timer is needed because no event says that a disk has room again.
+ * space and the memory. While no cell can be made, all jobs wait. One loop gives the slots. A nudge, a freed slot or a slow timer
+ * wakes the loop, and the loop then reads the store. The timer is needed because no event says that a disk has room again.
  *
  * If a slot and a parked cell are free and no other job waits, a submission starts at once: the transaction that accepts the
  * job stores it as running.
@@ -57,7 +57,7 @@ export interface DispatcherOptions {
 const recheckMilliseconds = 5000;
 /** How long a submission waits while the cell in its slot is being taken down. */
 const leavingMillisecondsMax = 50;
-/** How long collecting and storing the end of a job may take after the job was stopped by force. */
+/** How long the service may take to collect and store a job's end after the job was stopped by force. */
 const endingMilliseconds = 2000;
 
 /** Runs the queue from `start` until it is disposed. */

@@ -1,7 +1,7 @@
 /**
- * Finds jobs in a shared store that this node has taken but knows nothing about. Such a job arises when the answer to a change
- * was lost and the node could not ask for the outcome: the job was taken, started or given back, and the node believes that it
- * was not. No other node touches such a job while this node lives.
+ * Finds jobs that this node has taken from a shared store but knows nothing about. Such a job arises when the answer to
+ * a change was lost and the node could not ask for the outcome: the job was taken, started or given back, and the node
+ * believes that it was not. No other node touches such a job while this node lives.
  */
 
 import type { Fleet } from '../../store/fleet.ts';

@@ -52,7 +52,7 @@ export class QueueKnowledge {
     };
   }
 
-  /** How many slots the tenant may hold. Others are assumed to exist unless it is known to be the only tenant. */
+  /** How many slots the tenant may hold. Other tenants are assumed to exist unless this tenant is known to be the only one. */
   shareOf(tenant: string, shares: Shares): number {
     this.#note(tenant);
     return fairShare(shares, this.#tenants === null ? SEVERAL : [...this.#tenants]);

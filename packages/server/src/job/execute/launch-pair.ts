@@ -58,7 +58,7 @@ async function takeBothToEnd(job: ChosenPair, controls: readonly Control[], depe
   }
 }
 
-/** Prepares one cell up to its program's release. Returns why it failed; null if it did not, or if the job must not run. */
+/** Prepares one cell up to its program's release. Returns why that failed; null if nothing failed, or if the job must not run. */
 async function prepare({ context, side, job }: Part, ready: Ready[]): Promise<FailureBeforeRun | null> {
   try {
     const spec = await specOf(job, context);

@@ -91,7 +91,7 @@ async function runIn(cell: PreparedCell, context: JobContext, way: Way): Promise
   const found = await loadedIn(cell, context, (loading) => way.taken(loading));
   if (!('loaded' in found)) return found.unfit;
   const { loaded } = found;
-  // From here on, the row may say `running`, so the job can only end.
+  // From here on, the row may say `running`, so the job can only end: it cannot go back to the queue.
   control.started = true;
   const execution = executionRecord(loaded);
   const released = await way.store({ started_at: clock.timestamp(), execution });
@@ -141,7 +141,7 @@ async function startStored(
   return isStored ? () => {} : null;
 }
 
-/** How long a submission waits until its parked cell takes it. After that, it is queued and gets another cell. */
+/** How long a submission waits for its parked cell to take the program. After that, it is queued and gets another cell. */
 const takeMillisecondsMax = 2000;
 
 export interface LaunchAtOnce {

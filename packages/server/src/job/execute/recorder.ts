@@ -51,7 +51,7 @@ export interface RecorderOptions {
   readonly onGap: () => void;
 }
 
-/** A pause for more output. It is ended early with a text as the reason, because an error would cost its stack each time. */
+/** A pause for more output. If it is ended early, a text is the reason, because an error would cost a stack trace each time. */
 class Gathering {
   #hurried = new AbortController();
   #isOver = false;

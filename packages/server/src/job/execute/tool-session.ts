@@ -73,7 +73,7 @@ export class ToolSession implements ProgramTools {
     });
   }
 
-  /** Why a call is refused; null if callers are shown it. A call that is still unchecked when the program ends is refused. */
+  /** Why a call is refused; null if it is shown to callers instead. A call still unchecked when the program ends is refused. */
   async #refusal({ tool, arguments: given }: ToolCall): Promise<string | null> {
     const { schemas, key } = this.#options;
     const schema = this.#tools.get(tool);

@@ -1,6 +1,6 @@
 /**
- * Turns an outcome into the terminal transaction, and retries until that is stored or the process ends. If the full
- * record cannot be stored, the job ends as an error of the service, so that no job stays `running`.
+ * Turns an outcome into the terminal transaction, and retries until the transaction is stored or the process ends. If
+ * the full record cannot be stored, the job ends as an error of the service, so that no job stays `running`.
  */
 import type { ArtifactRecord, EventBody, Violation } from '@vouchbox/protocol';
 import type { Collection } from '../../sandbox/sandbox.ts';

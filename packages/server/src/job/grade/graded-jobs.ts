@@ -36,7 +36,7 @@ export interface GradingParts extends GradingKey {
   readonly heads: readonly TestHead[];
   /** The tests that have files of their own; none if verdicts have version 1. */
   readonly withFiles: ReadonlySet<number>;
-  /** The input that all tests of a program share, keyed by the program's place. It never changes, and is kept if it is short. */
+  /** The inputs that all tests of a program share, keyed by the program's place. They never change, and short ones are kept. */
   readonly programs: Map<number, StoredProgram>;
   /** The products of the grading's builds, keyed by their jobs. */
   readonly products: Map<string, BuiltProduct>;

@@ -233,7 +233,7 @@ export function pointing(pointer: string, error: unknown): unknown {
   return new ServiceError(error.code, `${pointer}${error.message.replace(/^the body/, '')}`);
 }
 
-/** The members, with each grader's program replaced by what `other` returns. `pointer` is the program's place in the body. */
+/** The members, with the result of `other` in place of each grader's program. `pointer` is the program's place in the body. */
 export function withGraders<Grader>(
   { checker, interactor, validators, ...common }: GradingCommon,
   other: (grader: StoredGrader, pointer: string) => Grader,

@@ -252,7 +252,7 @@ export class GradingStage implements AsyncDisposable {
     };
   }
 
-  /** Stores a job's end. Meanwhile the next job is made; it is stored after this end. So no slot waits for the disk. */
+  /** Stores a job's end. The next job is made meanwhile and stored after this end, so that no slot waits for the disk. */
   async #endJob(work: GradingWork, planned: PlannedJob, job: GradedEnd): Promise<void> {
     const { store, nudges } = this.#options;
     const stored = this.#persistently(() => store.endGradedJob(job));

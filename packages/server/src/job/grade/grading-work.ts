@@ -111,7 +111,7 @@ export class GradingWork implements GradingParts {
     const jobs = this.#jobs.filter((job) => job.program === program);
     for (const { name, job_id } of jobs) {
       const attempts = jobs.filter((job) => job.name === name);
-      // Only the last attempt counts, because the service failed at all others.
+      // Only the last attempt counts, because the service failed in all earlier attempts.
       const last = attempts.at(-1);
       if (last === undefined || last.job_id !== job_id) continue;
       const planned = run.again(name, last.attempt);

@@ -6,7 +6,7 @@ import { type GradedJobsOptions, resultOf } from './graded-jobs.ts';
 import type { JobEnd } from './program-run.ts';
 import { stepEnd } from './step-jobs.ts';
 
-/** Reasons for an end that say nothing about the program, because the service could not run it or was stopped. */
+/** Terminal reasons that say nothing about the program, because the service could not run it or was stopped. */
 const FAILURES = new Set([
   'bootstrap_failed',
   'runtime_failed',

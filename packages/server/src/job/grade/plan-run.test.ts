@@ -1,4 +1,4 @@
-/** The next jobs of a program with a plan are right, even if some jobs end without a look at the tests. */
+/** A program with a plan gets the right next jobs, even if some jobs end without a look at the tests. */
 import type { GradingPlan, JobEnd as StepEnd } from '@vouchbox/protocol/grading-steps';
 import { expect, test } from 'vitest';
 import { PlanRun, type StepJob } from './plan-run.ts';

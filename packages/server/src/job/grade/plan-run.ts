@@ -46,7 +46,7 @@ export class PlanRun {
     this.#mayDrop = asksWords(groupsOf(plan));
   }
 
-  /** Like `ProgramRun.next`. A look visits all tests, so it waits until no job is due, or until an end may drop a test. */
+  /** Like `ProgramRun.next`. A look visits all tests, so it is made only if no job is due, or if an end may drop a test. */
   next(): StepJob | null {
     if (this.#isOld && (this.#mayDrop || this.#due.length === 0)) this.#due = this.#look();
     const step = this.#due.shift();

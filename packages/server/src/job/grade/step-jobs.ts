@@ -40,7 +40,7 @@ export interface StepOptions extends GradedJobsOptions {
   readonly blobBytesMax: number;
 }
 
-/** The specification of a job, and that of the program that the job's program talks to, if there is one. */
+/** The specification of a job, and the specification of the interactor that the job's program talks to, if there is one. */
 export interface StepSpecs {
   readonly spec: RequestedSpec;
   readonly interactor?: RequestedSpec;

@@ -167,7 +167,7 @@ function submitted(admitted: GradingAdmitted): SubmittedGrading {
   }
 }
 
-/** The answer to every request with the same key. It shows no later status: only readers of the grading may learn that. */
+/** The answer to every request with the same key. It shows no later status, which only readers of the grading may learn. */
 function answerOf({ grading_id, created_at }: AcceptedGrading): GradingAnswer {
   return {
     grading_id,

@@ -45,7 +45,7 @@ export class LogGuard {
     this.#compared = null;
   }
 
-  /** The largest head that the tree's key signed, from store, mark or witness, in its copy with the most signatures. */
+  /** The largest head that the tree's key signed, from store, mark or witness: its copy with the most signatures. */
   async lastHead(state: LogState): Promise<Checkpoint | null> {
     const { dataDir, witnesses } = this.#options;
     const key = ownKey(state);
@@ -80,7 +80,7 @@ export class LogGuard {
     this.#compared = origin;
   }
 
-  /** For a store without a head: refuses to log if a witness shows one, unless the store's tree begins with that head's tree. */
+  /** For a store without a head: refuses to log if a witness shows a head, unless the store's tree begins with the head's. */
   async #refuseShown(state: LogState) {
     const { witnesses } = this.#options;
     const { heads, hasAnswered } = (await witnesses?.shown(ownKey(state))) ?? { heads: [], hasAnswered: true };

@@ -1,4 +1,4 @@
-/** The log's keeper over a real store: other programs accept what it signs, and its log grows across restarts. */
+/** The log's keeper over a real store: other programs accept the keeper's signatures, and its log grows across restarts. */
 import { once } from 'node:events';
 import { mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -282,6 +282,6 @@ test('a statement after the keeper’s pause gets a head at once, and all statem
   rests[1]?.();
   await signed();
   await headOf(4);
-  // The last statement got its head without a pause before it, so the pause after that head is only the third.
+  // No pause preceded the head of the last statement, so the pause after this head is only the third.
   await expect.poll(() => rests).toHaveLength(3);
 });

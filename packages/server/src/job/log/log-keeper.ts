@@ -44,7 +44,7 @@ export interface ReopenedLog {
   readonly log_key: string;
   /** The last known head of the previous tree; null if none was signed. */
   readonly previous: string | null;
-  /** The number of leaves up to that head. */
+  /** The number of leaves that `previous` covers. */
   readonly lost: number;
 }
 

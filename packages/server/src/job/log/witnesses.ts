@@ -209,7 +209,7 @@ async function signedBy({ key }: WitnessAddress, head: Checkpoint, text: string)
     : { kind: 'disagrees', reason: 'its answer is not signed by its key' };
 }
 
-/** Our log's head as a witness shows it, with the log's line and the witness's. Null unless the log's key signed the head. */
+/** Our log's head as a witness shows it, with the lines of the log and the witness. Null unless the log's key signed the head. */
 async function headOf({ url, key }: WitnessAddress, log: NoteKey, signal: AbortSignal): Promise<Checkpoint | null> {
   const answer = await exchange(`${url}/checkpoint?origin=${encodeURIComponent(log.name)}`, { signal });
   const parsed = answer.status === 200 ? parseCheckpoint(answer.text) : null;

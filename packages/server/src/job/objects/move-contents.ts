@@ -1,7 +1,7 @@
 /**
- * Moves large contents from the store to the object store. Each content is put and read back. Until then it stays in its
- * row; from then on it is read from its object. So a job's end never waits for the object store, and losing an object
- * that has not been read back costs nothing.
+ * Moves large contents from the store to the object store. Each content is put and read back. It stays in its row until
+ * it was read back, and is then read from its object. So a job's end never waits for the object store, and losing an
+ * object that has not been read back costs nothing.
  */
 import { randomUUID } from 'node:crypto';
 import { ObjectError, type ObjectStore } from '../../objects/object-store.ts';

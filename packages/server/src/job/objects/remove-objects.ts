@@ -6,7 +6,7 @@ import { objectKeyOf } from '../object-contents.ts';
 export interface RemoveOptions {
   readonly store: Pick<Store, 'condemnObjects' | 'forgetObject' | 'postponeObject'>;
   readonly objects: Pick<ObjectStore, 'remove'>;
-  /** After how long an object that was begun but never used counts as abandoned. */
+  /** The age at which an object that was begun but never used counts as abandoned. */
   readonly abandonedMilliseconds?: number;
 }
 

@@ -70,7 +70,7 @@ export class Attestor implements AsyncDisposable {
     return this.#problem;
   }
 
-  /** Waits until attestations in progress are stored, and leaves the rest to the next start. */
+  /** Waits until attestations in progress are stored, and leaves all others to the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#loop[Symbol.asyncDispose]();
     await this.#signer[Symbol.asyncDispose]();

@@ -241,7 +241,7 @@ describe('a damaged record is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, ()
       const stored = await store.attestation({ key: { tenant, job_id }, part: 'result_artifact' });
       const truth = truths.get(job_id) as Buffer;
       if (stored === null) refused++;
-      // A flip may change only white space or the like, which does not count. The signed content is then still true.
+      // A flip that changes only white space or the like does not count, because the signed content is then still true.
       else if (!Buffer.from(stored.result_artifact ?? []).equals(truth)) untrue.push(job_id);
     }
     expect(untrue).toEqual([]);

@@ -77,7 +77,7 @@ export class PromiseKeeper implements AsyncDisposable {
   async keep(now: number): Promise<number> {
     const { store } = this.#options;
     const log = await store.logState();
-    // Another loop opens the log: the one that gives statements their places in it.
+    // Another loop opens the log: the loop that gives statements their positions in the log.
     if (log === null) return recheckMilliseconds;
     while ((await this.#signPromises(log)) === batchMax);
     while ((await store.drawPending({ now: timeOf(now), ...this.#times(now), limit: batchMax })) === batchMax);

@@ -73,7 +73,7 @@ export class SchemaChecks implements AsyncDisposable {
   }
 
   #isOver = false;
-  /** Whether the thread has loaded its modules, which takes long on a busy host. Only then does a check's time begin. */
+  /** Whether the thread has loaded its modules, which takes long on a busy host. The time of a check begins only then. */
   #isReady = false;
 
   #watch(): void {

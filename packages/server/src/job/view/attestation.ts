@@ -1,7 +1,7 @@
 /**
  * The exact bytes of a job's signed evidence, for the job's owner, even if signing is off now. Bytes that differ from
  * the signed bytes are never served. They are withdrawn and signed again. If signing is off, or no node of a fleet
- * knows their key, they are left alone. Spec § GET attestation and result-artifact.
+ * knows the key that signed them, they are left alone. Spec § GET attestation and result-artifact.
  */
 import { isTerminal } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';

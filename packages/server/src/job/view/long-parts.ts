@@ -8,7 +8,7 @@ import { LongJson } from '../body.ts';
 
 type Pieces = Pick<Store, 'textPiece'>;
 
-/** What to put before and after a long text to make it a JSON value. */
+/** The texts to put before and after a long text to make it a JSON value. */
 const BRACKETS = { before: '[', after: ']' };
 const QUOTES = { before: '"', after: '"' };
 const AROUND = { events: BRACKETS, violations: BRACKETS, stdout: QUOTES, stderr: QUOTES };

@@ -82,7 +82,7 @@ async function bodyAsItStands(
   shows: readonly LinkPart[] | undefined,
 ): Promise<Body<FoldedResult>> {
   const { store } = options;
-  // Files are stored with the end. If the job was not terminal when it was read, its files belong in a later answer.
+  // Files are stored with the end. If the job was not terminal when this answer read it, the files belong in a later answer.
   const hasFiles = isTerminal(job.status) && (shows?.includes('files') ?? true);
   const isShown = (file: ArtifactRecord) => shows === undefined || isForLinks(file);
   const text = async <Kind extends LongTextKind>(kind: Kind) => {

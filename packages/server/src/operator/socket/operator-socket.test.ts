@@ -44,7 +44,7 @@ async function served(directory = dataDir): Promise<Credentials> {
   return credentials;
 }
 
-/** What the socket answers to these bytes before it ends the connection. */
+/** The answer of the socket to these bytes, until it ends the connection. */
 async function said(directory: string, bytes: string): Promise<string> {
   const socket = connect(join(directory, 'operator.sock'));
   socket.on('error', () => {});
@@ -103,7 +103,7 @@ test('the socket works even if the data directory’s path is too long for a soc
 });
 
 test('a socket that a killed service left is replaced, but the socket of a running service is kept', async () => {
-  // Closing a server removes only the file at the path on which it listened. So a socket that was moved stays, and is dead.
+  // Closing a server removes only the file at the path on which it listened. So a moved socket stays as a dead file.
   const dead = createServer().listen(join(dataDir, 'dead.sock'));
   await new Promise((resolve) => dead.once('listening', resolve));
   await rename(join(dataDir, 'dead.sock'), join(dataDir, 'operator.sock'));

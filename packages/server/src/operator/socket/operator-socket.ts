@@ -23,7 +23,7 @@ import { type SocketAddress, socketAddressOf } from './socket-address.ts';
 
 /** The most connections at once. Operators are few. */
 const connectionsMax = 8;
-/** The mask for making the socket's file, which leaves permissions only to its owner. */
+/** The umask under which the socket's file is made. It leaves permissions only to the file's owner. */
 const OWNER_ONLY = 0o177;
 
 /** The parts of the service that an operator's requests reach. */

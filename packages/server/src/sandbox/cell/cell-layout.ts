@@ -1,4 +1,4 @@
-/** How a cell is laid out: the trees that it sees, its description, and the words that its stage takes. */
+/** How a cell is laid out: the trees that it sees, its description, and the words for its `svc-stage`. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hasOneUser } from '../kernel/user-namespace/mapped-users.ts';

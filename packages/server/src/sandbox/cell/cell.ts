@@ -118,7 +118,7 @@ interface Parts extends Bootstrapped {
   readonly location: CellOptions['group']['location'];
   readonly sharesHostKernel: boolean;
   readonly hasCompiler: boolean;
-  /** Is disposed with the cell. */
+  /** Disposed together with the cell. */
   readonly runs: DisposableStack;
 }
 

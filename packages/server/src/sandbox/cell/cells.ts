@@ -36,7 +36,7 @@ export interface ConfinedCellsOptions {
   readonly readyMilliseconds: number;
 }
 
-/** Prepares cells of one runtime and remembers each until it is gone. Disposing this ends all of them. */
+/** Prepares cells of one runtime and remembers each until it is gone. Disposing ends all cells. */
 export class ConfinedCells implements AsyncDisposable {
   readonly #options: ConfinedCellsOptions;
   /** Two empty roots: one for ordinary cells, and one for cells whose programs may call tools. */

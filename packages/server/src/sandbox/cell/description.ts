@@ -11,7 +11,7 @@ import { runOf } from '../program/stages.ts';
 import type { CellKind } from '../sandbox.ts';
 import { toolWords } from './tool-files.ts';
 
-/** The user a program runs as inside its cell. */
+/** The user id with which a program runs inside its cell. */
 export const JOB_UID = 1000;
 
 /** Paths inside a cell. `/svc` holds only the service's own files, read-only. */
@@ -32,7 +32,7 @@ const GUEST_COMMANDS: Readonly<Record<LanguageRun['guest'], readonly string[]>> 
   'launch.sh': ['/bin/bash', '--norc', '--noprofile'],
 };
 
-/** Python that reads a fixed hash seed from a variable. `-I` would ignore that; `launch.py` isolates this Python differently. */
+/** Python that reads a fixed hash seed from a variable. `-I` would ignore it; `launch.py` isolates this Python in another way. */
 const SEEDED_PYTHON = ['/usr/bin/python3', '-s', '-u'];
 
 /** The commands that wait in a cell: one to run the program and, for a compiled language, one to compile it. */
@@ -92,7 +92,7 @@ export interface CellMount {
 }
 
 export interface CellDescription {
-  /** The command that waits to run the program and, for a compiled language, the one that compiles it. */
+  /** The command that waits to run the program and, for a compiled language, the command that compiles the program. */
   readonly program: readonly string[];
   readonly compiler: readonly string[];
   readonly environment: readonly string[];
@@ -137,8 +137,8 @@ const SHOWN_GROUPS: CellMount = {
 };
 
 /**
- * The unpacked content is bounded in bytes and in entries (`guest/unpack.py`). This file system has more inodes than that, for
- * other files that the interpreter writes here.
+ * The unpacked content is bounded in bytes and in entries (`guest/unpack.py`). This file system has more inodes than the content
+ * may have entries, for other files that the interpreter writes here.
  */
 const LIBRARIES = tmpfs(GUEST.libraries, [
   'nosuid',

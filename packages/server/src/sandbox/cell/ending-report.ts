@@ -18,7 +18,7 @@ export interface EndingReport {
   readonly isCompiling: boolean;
   /** The compiler's usage before the program ran: zero if there is no compiler, null if it was not reported. */
   readonly compiled: Taken | null;
-  /** The usage of the program and all its descendants, and the most memory that any one of these had; null if not reported. */
+  /** The usage of the program and all its descendants, and the most memory that one of them had; null if not reported. */
   readonly took: (Taken & { readonly memoryPeakBytes: number | null }) | null;
 }
 

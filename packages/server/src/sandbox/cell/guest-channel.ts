@@ -36,7 +36,7 @@ export class GuestChannel {
     streams.stderr.on('data', this.#diagnose).on('error', this.#fail);
   }
 
-  /** What the runtime or process 1 printed before the release, for the operator. */
+  /** The output of the runtime or of process 1 before the release, for the operator. */
   get diagnostics(): string {
     return this.#diagnostics.trim();
   }
@@ -65,8 +65,8 @@ export class GuestChannel {
   }
 
   /**
-   * Lets the program run with its words and its stdin. The stdin stays open if another program writes to it, or if it comes in
-   * pieces. After the release, this channel reads no output. `heapMb` is used only for Node and Java.
+   * Lets the program run with its arguments, its variables and its stdin. The stdin stays open if it comes in pieces or from
+   * another program. After the release, this channel reads no output. `heapMb` is used only for Node and Java.
    */
   release(program: Released, heapMb: number): void {
     const { stdout, stderr, stdin: input } = this.#streams;

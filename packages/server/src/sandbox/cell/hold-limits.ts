@@ -7,7 +7,7 @@ import type { LimitsInForce, WantedLimits } from './start.ts';
 
 const MIB = 1024 * 1024;
 /**
- * The watch limits the CPU time of all processes together. Each process also has a resource limit of this many times the job's
+ * The watch bounds the CPU time of all processes together. Each process also has a resource limit of this many times the job's
  * limit. The kernel counts the time of a process in ticks of a clock, and includes ticks in which a virtual machine got no
  * processor. A lower resource limit could end a program before the job's limit, and the job would count as failed.
  */
@@ -18,8 +18,8 @@ const CPU_SECONDS_UNLIMITED = 2 ** 31;
 /**
  * The group limits memory and processes, including those of the runtime. The runtime's memory is measured while the interpreter
  * waits, and the group may have that much more. Memory that the runtime takes later counts as the job's. The interpreter's
- * resource limit bounds the file size, and the watch limits wall clock and CPU time. Without a group, the group's numbers are
- * NaN: the resource limit alone limits processes, and memory is only watched.
+ * resource limit bounds the file size, and the watch bounds wall clock and CPU time. Without a group, the group's numbers are
+ * NaN: the resource limit alone bounds processes, and memory is only watched.
  */
 export function wantedLimits(limits: RequestedLimits, runtime: Runtime, takesShare: boolean): WantedLimits {
   const { overhead, sharesHostKernel } = runtime;

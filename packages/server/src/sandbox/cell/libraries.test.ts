@@ -186,7 +186,7 @@ describe.each(['python', 'node'] as const)('a program in %s', (language) => {
     },
   );
 
-  it('starts with an archive of libraries that was written in several parts and padded with zeros', async () => {
+  it('starts if its archive of libraries was written in several parts and padded with zeros', async () => {
     const given = Buffer.concat([zipped(FIRST), zipped(SECOND, END, END), END]);
     expect(await runWith('a forked cell', language, code, given)).toMatchObject({ stdout: 'ran\n', stderr: '' });
   });
@@ -207,7 +207,7 @@ describe.each(['python', 'node'] as const)('a program in %s', (language) => {
   );
 
   slowTest(
-    'does not start if the limits leave too little time for its libraries, or allow only smaller files',
+    'does not start if the limits leave too little time to unpack its libraries, or forbid files of their size',
     async () => {
       const { stdout, ending } = await runWith('a forked cell', language, code, archiveOf(zeros(20)), {
         ...{ cpu_seconds: 0.02, mem_mb: 512 },

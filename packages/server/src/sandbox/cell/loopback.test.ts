@@ -85,7 +85,7 @@ describe('with the loopback on', () => {
   it('a program in the namespace class reaches itself over the loopback, and nothing else', () =>
     expectLoopback(cells, 'namespace'));
 
-  it('a socket option that is not on the list fails as unknown, even one that loads code for a protocol', async () => {
+  it('a socket option that is not on the list fails as unknown, even an option that loads code for a protocol', async () => {
     const code = [
       'import errno, socket',
       'one = socket.socket()',

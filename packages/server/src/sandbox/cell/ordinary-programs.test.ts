@@ -1,4 +1,4 @@
-/** What programs expect of any Linux, and find in a cell of either class. */
+/** Programs find in a cell of either class what they expect of any Linux. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

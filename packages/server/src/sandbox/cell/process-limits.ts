@@ -1,6 +1,6 @@
 /**
- * A job's limits on each process that waits for it. Process 1 or the launcher sets them. It gets them as rows `NAME=VALUE`, with
- * the names in this table. `native/limits.h` has the same table.
+ * A job's limits on each process that waits for the job. Process 1 or the launcher gets the limits as rows `NAME=VALUE`, with the
+ * names in this table, and sets them. `native/limits.h` has the same table.
  */
 export const PROCESS_LIMITS = { fileBytes: 'FSIZE', cpuSeconds: 'CPU', processes: 'NPROC' } as const;
 

@@ -11,7 +11,7 @@ interface Ended {
   /** Whether a compiler waited in the cell beside the program. */
   readonly hasCompiler: boolean;
   readonly sharesHostKernel: boolean;
-  /** What the host's kernel has counted since the hand-over. */
+  /** The counts of the host's kernel since the hand-over. */
   readonly counted: { readonly cpuMilliseconds: number } & Pick<RunEnd, 'memoryPeakBytes'>;
 }
 

@@ -37,10 +37,10 @@ export interface Runtime extends AsyncDisposable {
   start(options: CellOptions, boot: Boot): Start;
   /**
    * How many bytes of a waiting cell's memory belong to the runtime and not to the interpreter. In gVisor the memory of programs
-   * is a file in memory, and all other memory belongs to the sentry and the gofer. Other runtimes have none.
+   * is a file in memory, and all other memory belongs to the sentry and the gofer. For other runtimes it is 0.
    */
   ownMemoryBytes(group: Group): number;
-  /** The process limit in force for the job: the group's in the namespace class, that of gVisor's own kernel in gVisor. */
+  /** The job's process limit in force: the group's in a namespace cell with a group, else the interpreter's resource limit. */
   heldProcesses(held: { readonly group: number; readonly guest: number }): number;
 }
 
@@ -53,7 +53,7 @@ export interface TemplateRequest {
   readonly cell: () => CellOptions;
 }
 
-/** A name, users and a group such as a cell has, for a runtime's own use. Disposing it removes the group. */
+/** A name, users and a group, like those of a cell, for a runtime's own use. Disposing this removes the group. */
 export interface ReservedCell extends AsyncDisposable {
   readonly id: string;
   readonly rootUid: number;

@@ -17,7 +17,7 @@ export interface Boot extends GroupLimits {
   readonly socketBytes: number | null;
 }
 
-/** A cell whose process 1 runs, or is about to. */
+/** A cell whose process 1 runs or will soon run. */
 export interface Start {
   /** Resolves at the workload-ready boundary. Rejects with the reason if the cell ended before that. */
   readonly ready: Promise<WaitingCell>;
@@ -25,7 +25,7 @@ export interface Start {
   readonly ended: Promise<void>;
   /** Kills the processes that are not ready yet, so that `end` need not wait for them. */
   kill(): void;
-  /** What each part of the cell printed before its program ran, for the operator. */
+  /** The output of each part of the cell before the program ran, for the operator. */
   said(): readonly string[];
   /** Kills all processes of the cell, and resolves once no process, group or file of the cell is left. */
   end(): Promise<void>;
@@ -102,7 +102,7 @@ export interface WaitingCell {
    * peak memory, that count begins here.
    */
   hold(wanted: WantedLimits): Promise<LimitsInForce>;
-  /** Lets the program run with its words and its stdin. */
+  /** Lets the program run with its arguments, its variables and its stdin. */
   release(program: Program): void;
   /** Kills everything in the cell. */
   kill(): void;

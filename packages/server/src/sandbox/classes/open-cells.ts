@@ -119,7 +119,7 @@ async function openConfinedCells(options: PreflightOptions, runtimeOf: RuntimeOf
   };
 }
 
-/** The groups for cells. Root of the host makes no cells without groups; an ordinary user has groups only if delegated. */
+/** The groups for cells. Root of the host makes no cells without groups; an ordinary user has groups only by delegation. */
 function groupsFor(name: string): GroupRoot {
   const layout = readCgroupLayout();
   return layout.usable === null && !isRootOfHost() ? processTrees() : openGroupRoot(layout, name);

@@ -5,7 +5,7 @@
  * last line, and the kill itself is the result.
  *
  * A try must do no harm if it is allowed, because the program may then be on the host. So each try asks for something senseless:
- * an unknown file system, a module of no bytes, the present root. The kernel notices that only if the caller has the right.
+ * an unknown file system, a module of no bytes, the present root. The kernel looks at the request only if the caller may make it.
  */
 
 typedef unsigned long word;
@@ -134,7 +134,7 @@ static long more_processes(long count) {
   return result;
 }
 
-/* Takes more memory than the cell may have, for longer than a watcher needs to see that. */
+/* Takes more memory than the cell may have, for longer than a watcher needs to notice. */
 static long more_memory(long mebibytes) {
   word bytes = (word)mebibytes * MEBIBYTE;
   /* The sixth argument, the offset, is always 0. */

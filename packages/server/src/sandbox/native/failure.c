@@ -19,7 +19,7 @@ static void end(const char *before, const char *format, va_list values, const ch
     int length = snprintf(line, sizeof line - 1, "%s%s%s%s", speaker, before, text, after);
     if (length > (int)sizeof line - 2) length = sizeof line - 2;
     line[length++] = '\n';
-    if (write(failures, line, length) < 0) { /* Nobody listens: only the exit code is left. */ }
+    if (write(failures, line, length) < 0) { /* Nobody reads the line: only the exit code tells of the failure. */ }
     if (say_more != NULL) say_more();
     syscall(SYS_exit_group, 125);
 }

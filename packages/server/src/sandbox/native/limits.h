@@ -1,5 +1,5 @@
 /*
- * A job's limits on each process that waits for it. They are sent as rows `NAME=VALUE`, with the names in this table. A test
+ * A job's limits on each process that waits for the job, sent as rows `NAME=VALUE`, with the names in this table. A test
  * compares the table with that of `cell/process-limits.ts`. After the name (getrlimit(2)), a row says how far the hard limit is
  * above the soft one. For CPU this is 1, so a process is killed one second after SIGXCPU.
  */

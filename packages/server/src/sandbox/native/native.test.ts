@@ -22,7 +22,7 @@ afterAll(() => rmSync(scratch, { recursive: true }));
 const LAUNCHED = ['svc-launcher', 'svc-launcher.so', 'svc-sentry', 'svc-stage', 'svc-init', 'svc-filter', 'svc-enter'];
 const NAMES = [...LAUNCHED, 'svc-canary'];
 
-/** Plants a server with this name and programs for an architecture: a package, which lists them, or else a checkout. */
+/** Plants a server with this name and programs for an architecture: a package with a list of the programs, or a checkout. */
 async function serverWith(name: string, { architecture = process.arch as string, isPackage = true } = {}) {
   const root = join(scratch, name);
   const module = join(root, 'dist/sandbox/native/native.ts');

@@ -25,7 +25,7 @@ const LIST = new URL('digests.json', DIRECTORY);
 /** The facts about programs, by path: `ARCHITECTURE/NAME`. */
 type Digests = Readonly<Record<string, { readonly sha256: string }>>;
 
-/** The path of a compiled program for this architecture, whether or not it is there. Only this function knows the place. */
+/** The path of a compiled program for this architecture, whether or not it exists. Only this module knows the directory. */
 export function nativePath(name: string): string {
   return fileURLToPath(new URL(`${process.arch}/${name}`, DIRECTORY));
 }
@@ -71,7 +71,7 @@ export function requireNatives(...names: readonly string[]): void {
 
 let known: string | null | undefined;
 
-/** The problem of the package. It is looked for only once: the programs have 5 MB, and each class asks for it. */
+/** The problem of the package. It is looked for only once, because the programs have 5 MB, and each class asks for it. */
 function problemOfPackage(): string | null {
   if (known === undefined) known = nativeProblem();
   return known;

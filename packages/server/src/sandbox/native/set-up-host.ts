@@ -8,7 +8,7 @@ import { areNativesBrought, nativePath } from './native.ts';
 
 /**
  * Compiles the programs of a checkout that are missing or come from other sources. It reports on stderr what it compiles, or why
- * it cannot; a runtime then starts for each cell. Only root makes cells, so nothing is built for other users.
+ * it cannot; without them, a runtime starts for each cell. Only root makes cells, so nothing is built for other users.
  * @throws StartError if a program from other sources is left: it would silently do less than this service asks of it
  */
 export async function buildStaleNatives(): Promise<void> {
@@ -24,7 +24,7 @@ export async function buildStaleNatives(): Promise<void> {
 
 /**
  * Runs the set-up. It reports on stderr what it does and what is still missing.
- * @param part `natives` compiles what starts cells; `all` also installs the system's packages if this process may
+ * @param part `natives` compiles the programs that start cells; `all` also installs the system's packages, if this process may
  * @returns the exit code of the set-up
  */
 export async function setUpHost(part: 'natives' | 'all'): Promise<number> {

@@ -46,7 +46,7 @@
 
 /*
  * Descriptors of the service's ends and of the cell's: standard input, output and error, then tool answers and tool calls.
- * `program/output/pipes.ts` knows the service's.
+ * `program/output/pipes.ts` has the same numbers for the service's ends.
  */
 static const int OURS[] = { 20, 21, 22, 28, 29 }, CELLS[] = { 30, 31, 32, 33, 34 };
 enum { PATH_BYTES_MAX = 4096, PIPE_BYTES_MIN = 65536, LIST_MAX = 256 };
@@ -236,7 +236,7 @@ int main(int count, char **words)
     must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "end with the service");
     mode_t before = umask(0); /* Files made here get exactly the given modes. */
     offer_pipes();
-    for (int at = 0; at < group_count; at++) write_file(groups[at], "0"); /* 0 is this process of one thread. */
+    for (int at = 0; at < group_count; at++) write_file(groups[at], "0"); /* 0 stands for this process, which has one thread. */
     prefer_for_killing();
     must(unshare(CLONE_NEWNS | (has_loopback ? CLONE_NEWNET : 0)), "unshare namespaces");
     must(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), "make mounts private");

@@ -1,4 +1,4 @@
-/* Steps that all makers of cells have in common: the launcher, the stage of an OCI runtime, and the starter of gVisor. */
+/* Steps that all makers of cells have in common: the launcher, `svc-stage` and `svc-sentry`. */
 #ifndef STEPS_H
 #define STEPS_H
 

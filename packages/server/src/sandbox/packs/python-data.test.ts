@@ -143,7 +143,7 @@ print(numpy.allclose(a @ numpy.linalg.inv(a), numpy.eye(400)), os.environ['OPENB
     expect({ stdout, stderr }).toEqual({ stdout: 'True 4\n', stderr: '' });
   });
 
-  it('is the file system of the program, which cannot change it', async () => {
+  it('is the file system of the program, and the program cannot change it', async () => {
     const code = `[ ! -e /usr/include ] && echo no headers
 cat /etc/passwd | wc -l
 ( echo x > /usr/bin/new ) 2>/dev/null || echo /usr is read-only

@@ -1,4 +1,4 @@
-/** The runtime pack that every host has: its own `/usr`, read-only, and the interpreters found there. */
+/** The runtime pack that every host has: the host's own `/usr`, read-only, and the interpreters found there. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { sha256Hex } from '@vouchbox/evidence';

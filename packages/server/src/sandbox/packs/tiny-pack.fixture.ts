@@ -1,5 +1,5 @@
 /**
- * The pack that tests of packs build, unless they are about the shipped packs: Python with one library. Each time its
+ * Python with one library: tests of packs build this pack, unless they are about the shipped packs. Each time its
  * interpreter starts, the pack reports its user, its rights and what it sees.
  */
 import { tmpdir } from 'node:os';

@@ -63,7 +63,7 @@ describe.each(['every', 'changed'] as const)('checking the content of %s file', 
 });
 
 describe('a pack', () => {
-  it('is read once, and later only those files that changed', () => {
+  it('has all its files read once, and later only the changed files', () => {
     const places = plantPack(freshDirectory());
     const first = verifyPack(places, 'changed');
     expect(first.read).toBeGreaterThan(3);

@@ -83,7 +83,7 @@ function readChecked({ checked }: PackPlaces, digest: string): bigint {
     const value = JSON.parse(readFileSync(checked, 'utf8')) as { digest?: unknown; ctime_ns?: unknown };
     return value.digest === digest && typeof value.ctime_ns === 'string' ? BigInt(value.ctime_ns) : -1n;
   } catch {
-    return -1n; // Never checked, or nothing legible: everything is read.
+    return -1n; // No check is recorded legibly, so all content is read.
   }
 }
 

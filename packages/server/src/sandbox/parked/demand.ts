@@ -36,8 +36,8 @@ export class Demand {
   }
 
   /**
-   * How many cells should be parked: the most that were requested, in the last minute, within twice the time that making a cell
-   * takes.
+   * How many cells should be parked: the largest number of requests in one moment of the last minute. A moment is twice as long
+   * as making a cell takes.
    */
   wanted(now: number): number {
     this.#peaks = this.#peaks.filter(({ at }) => now - at < PEAK_MILLISECONDS);

@@ -21,7 +21,7 @@ class Source extends ScriptedProvider {
     return this.isUp;
   }
 
-  /** Owners with a template have cells of a kind of their own. */
+  /** Each owner with a template has its own kind of cells. */
   override originOf(kind: Parameters<ScriptedProvider['originOf']>[0]) {
     const origin = super.originOf(kind);
     return { kind: kind.owner === undefined ? origin.kind : `${origin.kind} ${kind.owner}`, madeOf: () => this.madeOf };

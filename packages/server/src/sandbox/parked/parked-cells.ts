@@ -16,7 +16,7 @@ import { type Found, type LostCells, Stock } from './stock.ts';
 const OWN_BYTES = 1024 * 1024;
 /** How long a cell made ahead may take to be ready: long, because its share of the processors is small. */
 const AHEAD_MILLISECONDS_MAX = 60_000;
-/** How long a job waits for a cell that is being made before a new cell is made for it. Making the new one may take as long. */
+/** How long a job waits for a cell that is already being made. Then a new cell is made for the job, which may take as long. */
 const CLAIMED_MILLISECONDS_MAX = 10_000;
 
 /** The reason given for an abort when a job wants the cell. Without a reason, an abort would make an error with a stack. */

@@ -6,13 +6,13 @@ const FIRST_PAUSE_MILLISECONDS = 250;
 const PAUSE_MILLISECONDS_MAX = 60_000;
 /** How long one cell stays parked for an owner after the last request: as long as a template. */
 const OWNERS_MILLISECONDS = 60_000;
-/** The weight of the newest time in the average. */
+/** The weight of the newest time in the average time that making a cell takes. */
 const NEWEST_PART = 0.3;
 
 /** A parked cell. */
 export interface Parked {
   readonly cell: PreparedCell;
-  /** What the cell was made of: see `CellOrigin`. */
+  /** The parts from which the cell was made: see `CellOrigin`. */
   readonly madeOf: string;
   readonly bytes: number;
   /** Aborted when a job wants the cell. */

@@ -17,7 +17,7 @@ export interface StockOptions {
   readonly onEndFailed: (language: Language, error: Error) => void;
 }
 
-/** The shelf of a kind, and what a cell of it would be made of now. */
+/** The shelf for a kind, and the parts from which a cell of this kind would be made now. */
 export interface Found {
   readonly shelf: Shelf;
   readonly origin: CellOrigin;

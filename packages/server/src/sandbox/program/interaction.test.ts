@@ -146,7 +146,7 @@ sys.stdout.flush(); reader.join()
     }
   });
 
-  it('a program is blocked if the other program never reads its output, and ends at its own limit', async () => {
+  it('a program whose output the other program never reads is blocked, and ends at its own limit', async () => {
     const flood = { code: 'while True: print("x" * 1000)', limits: { wall_seconds: 2 } };
     const [program, interactor] = await talk(choice, flood, { code: 'import time; time.sleep(4)' });
     expect(program.ending).toEqual({ kind: 'wall_limit' });
@@ -156,7 +156,7 @@ sys.stdout.flush(); reader.join()
     expect(program.interaction?.end).toBe('first');
   });
 
-  it('if one program ends at once, the other reads end-of-file, and its own later output is dropped', async () => {
+  it('if one program ends at once, the other reads end-of-file, and the service drops what the other writes later', async () => {
     const writes = { code: 'import sys\nfor _ in range(5000): print("x" * 1000)\nprint(sys.stdin.read() == "")' };
     const [program, interactor] = await talk(choice, { code: 'raise SystemExit(7)' }, writes);
     expect(program.ending).toEqual({ kind: 'exited', exit_code: 7 });

@@ -29,7 +29,7 @@ interface Part {
   readonly pipes: Pick<Pipes, 'stdin' | 'stdout'>;
   /** The limit that ended the program; null while none has. */
   readonly breach: () => Breach | null;
-  /** Processor time now; null if nothing counts it. Throws once its cell is gone. */
+  /** Processor time now; null if nothing counts it. Throws once the program's cell is gone. */
   readonly cpuMilliseconds: () => number | null;
 }
 
@@ -69,7 +69,7 @@ class Shared {
       const cpu = this.sides.map((side) => side.cpuMilliseconds());
       this.readings = [...this.readings.slice(-1), { at, areFull, cpu }];
     } catch {
-      return; // A cell is gone: its end has the reason.
+      return; // A cell is gone, and its ending gives the reason.
     }
     this.#timer = setTimeout(() => this.#look(), at - this.#movedAt).unref();
   }
@@ -151,7 +151,7 @@ export class Side implements InteractionSide {
   }
 }
 
-/** The two sides of an interaction, of the program and of its interactor. */
+/** The two sides of an interaction: the program's side and its interactor's side. */
 export function interaction(): readonly [program: Side, interactor: Side] {
   const shared = new Shared();
   return [new Side(shared), new Side(shared)];

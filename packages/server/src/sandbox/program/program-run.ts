@@ -35,7 +35,7 @@ export interface RunEnd {
   readonly diagnostics: string;
 }
 
-/** The program's usage without its compiler's. `wall` is its wall time, or the time to subtract from the job's. */
+/** The program's usage without its compiler's. `wall` is its wall time, or the time to subtract from the job's wall time. */
 export interface ProgramAlone extends Pick<ProgramUsage, 'account'> {
   readonly cpuMilliseconds: number;
   readonly wall: { readonly milliseconds: number } | { readonly afterMilliseconds: number };

@@ -14,7 +14,7 @@ export interface ReleaseWords {
   readonly bytes: Buffer;
 }
 
-/** What a compiler is given in addition to its command: a message of the same form, without variables. */
+/** The words that a compiler gets in addition to its command: a message of the same form, without variables. */
 export function compilerWords({ compilerOptions = [] }: Pick<Program, 'compilerOptions'>) {
   return { count: compilerOptions.length, bytes: textOf(compilerOptions) };
 }

@@ -7,7 +7,7 @@ import { isCompiled, PRODUCT_FILES } from '@vouchbox/protocol/vocabulary';
 import type { Stage } from '../sandbox.ts';
 import { LANGUAGE_RUNS, type LanguageRun } from './language-runs.ts';
 
-/** The name of the product below `/work`, where a file can be executed. In the directory of inputs, no file can. */
+/** The name of the product below `/work`, where a file can be executed. No file can be executed in the directory of inputs. */
 export const PRODUCT = 'product';
 
 interface Stages {

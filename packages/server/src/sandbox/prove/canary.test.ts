@@ -56,7 +56,7 @@ describe('a canary that was late', () => {
     expect(Object.fromEntries(host.made)).toEqual({ bash: 2, python: 1 });
   });
 
-  it('runs a second time, unlike a canary that failed in time', async () => {
+  it('runs a second time, unlike a canary that failed before its deadline', async () => {
     const host = slowAtFirst(0);
     const first = await runCanaries(['bash'], host.prepare);
     expect(await runLateAgain(first, host.prepare)).toEqual(first);

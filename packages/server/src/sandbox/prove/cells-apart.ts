@@ -12,7 +12,7 @@ import { PLAIN_PROGRAM, type Program, type RunningCell } from '../sandbox.ts';
 const PROCESSES = 6;
 const SECONDS_MAX = 10;
 
-/** A program that starts processes until one is refused, prints how many there are with itself, and keeps them. */
+/** A program that starts processes until one is refused, prints how many there are including itself, and keeps them. */
 const FILLING = `import os, time
 count = 1
 try:

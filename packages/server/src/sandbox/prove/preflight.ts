@@ -48,7 +48,7 @@ export interface Opened {
   takeNewPacks(): Promise<TakenPacks>;
 }
 
-/** How many cells are prepared at once. Each bootstrap keeps a processor busy: more are not faster, and all would be late. */
+/** How many cells are prepared at once. Each bootstrap keeps a processor busy: more would be no faster, and all would be late. */
 const PREPARED_AT_ONCE = 2 * availableParallelism();
 
 type Opener = (options: PreflightOptions) => Promise<Candidate>;

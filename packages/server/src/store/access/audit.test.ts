@@ -82,7 +82,7 @@ test('the quick check of a store finds a damaged page that opening the store doe
   await using testStore = await filled();
   const bytes = readFileSync(testStore.path);
   const [rootpage] = pagesOf(testStore.path, 'events');
-  // Damages the number of cells stated on the table's root page.
+  // Damages the number of b-tree cells that the table's root page states.
   bytes.writeUInt16BE(0xffff, ((rootpage ?? 0) - 1) * 4096 + 3);
   writeFileSync(testStore.path, bytes);
   await expect(opened(testStore, 'quick')).rejects.toMatchObject({ code: 'corrupt' });

@@ -1,7 +1,7 @@
 /**
- * Large outputs of jobs. The transaction that accepts a job reserves room for them, as uploads that never become whole by
- * themselves. Their pieces are stored before the job ends. The job's terminal transaction turns them into blobs with the names of
- * copies of outputs. So jobs that name such an output need no other copy, and equal outputs share one blob.
+ * Large outputs of jobs. The transaction that accepts a job reserves room for its large outputs, as uploads that never become
+ * whole by themselves. Their pieces are stored before the job ends. The job's terminal transaction turns the uploads into blobs,
+ * named like copies of outputs. So jobs that name such an output need no other copy, and equal outputs share one blob.
  */
 import type { ArtifactRecord, StoredLargeOutputs } from '@vouchbox/protocol';
 import { sql } from 'kysely';

@@ -41,7 +41,7 @@ export function sizeOf(row: CopiedRow): number {
   return row.reduce<number>((sum, value) => sum + (value === null || typeof value === 'number' ? 8 : value.length), 0);
 }
 
-/** Sums rows one by one. The type and length of each value go before it, so no two different tables have the same sum. */
+/** Digests rows one by one. Each value follows its type and length, so no two different tables have the same digest. */
 export class RowSum {
   readonly #hash: Hash = createHash('sha256');
   #rows = 0;

@@ -216,7 +216,7 @@ describe('nothing is copied', () => {
     expect(await rows()).toEqual([]);
   });
 
-  /** Makes the tables of the target, and runs `what` before each row is inserted into one of them. */
+  /** Makes the tables of the target, and runs the SQL `what` before each row is inserted into `table`. */
   async function refuseIn(table: string, what: string): Promise<void> {
     await using made = await openStore({ dataDir: source.directory, databaseUrl: target });
     await made[Symbol.asyncDispose]();

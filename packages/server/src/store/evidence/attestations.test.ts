@@ -112,7 +112,7 @@ test('a second attestation of a job, and an attestation of a job that has not en
   expect(await postponeAttestation(db, { ...queued, due_at: at(1), error: 'e', at: at(1) })).toBe(false);
 });
 
-test('storing an attestation throws if it is of another receipt or has a wrong size', async () => {
+test('storing an attestation throws if its receipt is not the stored one, or if it states a wrong size', async () => {
   const key = await endedJob();
   const input = await attestationInput(key);
   await expect(storeAttestation(db, { ...input, receipt_sha256: 'b'.repeat(64) })).rejects.toThrow(/receipt/);

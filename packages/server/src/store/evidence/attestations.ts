@@ -124,7 +124,7 @@ export function resumeAttestations(db: StoreDatabase, at: string): Promise<numbe
 
 /**
  * Stores an attestation and takes its job out of the outbox. If the job is not in the outbox, nothing changes, and the answer is
- * false. The attestation must be of the stored receipt; an attestation of another receipt is a bug.
+ * false. The attestation must be for the stored receipt; an attestation for another receipt is a bug.
  */
 export async function storeAttestation(db: StoreDatabase, input: AttestationInput): Promise<boolean> {
   const [waiting, receipt] = await Promise.all([leaveOutbox.run(db, input), selectReceiptDigest.first(db, input)]);

@@ -66,7 +66,7 @@ test('cancelling an unknown job and a job of another tenant gives the same answe
   expect((await store.job(key))?.status).toBe('queued');
 });
 
-test('if a job is started and cancelled at the same time, only the first of the two finds it queued', async () => {
+test('if a job is started and cancelled at the same time, only the first of the two requests finds it queued', async () => {
   const { store } = testStore;
   for (let round = 0; round < 20; round++) {
     const key = await admitJob(store);

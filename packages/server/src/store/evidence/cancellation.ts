@@ -13,7 +13,7 @@ import { finish } from './outcomes.ts';
 const selectForCancel = selectBy('jobs', JOB, [...JOB, 'status', 'cancellation_requested', 'chain_seq', 'chain_head']);
 const markRequested = updateBy('jobs', JOB, [], { to: { cancellation_requested: 1 } });
 
-/** Requests the end of a job, and of the other job if it is one of a pair. A queued job ends now; a running job is marked. */
+/** Requests the end of a job and, if the job is in a pair, of the other job. A queued job ends now; a running job is marked. */
 export async function requestCancel(db: StoreDatabase, input: CancelInput): Promise<CancelResult> {
   const result = await cancelOne(db, input);
   if (result.kind === 'not_found' || result.kind === 'already_terminal') return result;

@@ -150,7 +150,7 @@ test('the receipt has no execution members if no executor observed the job (Spec
   expect(receipt).toMatchObject({ started_at: null, language: 'python', requested_limits: SPEC.limits });
 });
 
-test('a queued job whose cell never became ready ends with what was observed of that cell', {
+test('a queued job whose cell never became ready ends with the observations of that cell', {
   tags: ['Receipt-10'],
 }, async () => {
   const { store } = testStore;

@@ -1,6 +1,6 @@
 /**
- * The terminal transaction: a job's last events, artifacts, status, receipt and outbox row, all or none. After its commit,
- * nothing but an attestation is ever added. Spec § States and transitions.
+ * The terminal transaction: a job's last events, artifacts, status, receipt and outbox row, all or none. After the commit, only
+ * an attestation is ever added to the job. Spec § States and transitions.
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -123,8 +123,8 @@ export async function finish(db: StoreDatabase, input: PackedFinish): Promise<Fi
 }
 
 /**
- * The JSON text of the members that a statement has beside the receipt; null if it has none. They are the members of `also`, the
- * output of a canary (its readers get the statement without the result), and the evidence of tool calls.
+ * The JSON text of the members that a statement has beside the receipt; null if it has none. They are the members of `also`, a
+ * canary's output (whose readers get the statement without the result), and the evidence of tool calls.
  */
 function alsoText(
   { tenant, also }: PackedFinish,

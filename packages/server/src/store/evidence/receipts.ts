@@ -1,5 +1,5 @@
 /**
- * Decides which members a receipt has. A value that was not observed is left out or null, as specified, and never made up. So a
+ * Decides which members a receipt has. A value that was not observed is left out or null, as specified; it is never made up. So a
  * recovery receipt holds only the outcome, and a job that no executor took has no execution members. Spec § Receipt.
  */
 import { GENESIS_HASH, HASH_VERSION, type UnsealedReceipt } from '@vouchbox/evidence';
@@ -10,7 +10,7 @@ import type { SubmissionEvidence } from '../jobs/submission-evidence.ts';
 import type { PackedFinish } from '../records/inputs.ts';
 import type { ExecutionRecord } from '../records/rows.ts';
 
-/** What the terminal transaction knows about a job once everything but the receipt is stored. */
+/** The facts that the terminal transaction knows about a job once everything but the receipt is stored. */
 export interface TerminalFacts {
   readonly created_at: string;
   readonly started_at: string | null;
@@ -92,7 +92,7 @@ function executionMembers({ execution, usage, programUsage, output }: PackedFini
   };
 }
 
-/** Only the members that the contract names; the record may have others. */
+/** The record's members that the contract names, without any others. */
 function observedMembers(execution: ExecutionRecord): ObservedMembers {
   return Object.fromEntries(OBSERVED_MEMBERS.map((name) => [name, execution[name]])) as ObservedMembers;
 }

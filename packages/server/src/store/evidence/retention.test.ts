@@ -75,7 +75,7 @@ test('jobs that ended before the given time are removed with all their rows, a f
   expect(await job(db, kept)).not.toBeNull();
 });
 
-slowTest('one step of the removal ends after its first large job, so that other commands wait briefly', async () => {
+slowTest('one removal step ends after its first large job, so that other commands wait only briefly', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const large: JobKey[] = [];

@@ -1,4 +1,4 @@
-/** Removes whole terminal jobs that are older than the operator wants to keep, a few at a time. */
+/** Removes whole terminal jobs after the time for which the operator wants to keep them, a few jobs at a time. */
 import { CANARY_TENANT, canaryNamedMilliseconds } from '@vouchbox/evidence';
 import { sql } from 'kysely';
 import { deleteBy, GRADING, hasIn, JOB, same } from '../by-column.ts';
@@ -15,7 +15,7 @@ interface Choice extends Step {
   readonly canariesBefore: string;
 }
 
-/** The time before which canaries are removed. They stay twice as long as they may be named, since nodes' clocks may differ. */
+/** The time before which canaries are removed. They stay twice as long as jobs may name them, since nodes' clocks may differ. */
 function canariesBefore(before: string): string {
   return new Date(Date.parse(before) - 2 * canaryNamedMilliseconds).toISOString();
 }
@@ -62,14 +62,14 @@ const selectEnded = { removed: prepared(ended), kept: prepared(attested), logged
 const deleteJob = deleteBy('jobs', JOB);
 
 /**
- * A removal step ends with the job that brings its deleted events to this number. A job with as many events as the recording caps
- * allow is a step of its own.
+ * A removal step ends with the job that brings the number of events deleted in this step to this bound. A job with as many events
+ * as the recording caps allow is a step of its own.
  */
 const stepEventsMax = 2000;
 
 /**
- * Removes terminal jobs that ended before `before`, with all their rows: at most `limit` in one transaction, and fewer if they
- * are large. Returns how many were removed; 0 means that none is left. `unattested` says what happens to jobs in the outbox:
+ * Removes terminal jobs that ended before `before`, with all their rows: at most `limit` in one transaction, and fewer if the
+ * jobs are large. Returns how many were removed; 0 means that none is left. `unattested` says what happens to jobs in the outbox:
  * `removed`; `kept`; or `logged`, which also keeps jobs that the log does not have yet. All rows of a job refer to the job's own
  * row and are deleted with that row.
  */

@@ -42,7 +42,7 @@ export interface KeyRegistration extends RegisteredKey {
 /**
  * Records which key this node signs with. If a living node signs with a key that this node does not replace, that key is returned
  * and nothing is stored. A rotation replaces only the key of this node. Afterwards, every node can check what the retired keys
- * signed, for example before the store had several nodes.
+ * signed, for example statements from before the store had several nodes.
  */
 export async function registerKey(
   db: StoreDatabase,
@@ -60,7 +60,7 @@ export async function registerKey(
 
 /**
  * A living node's key that this node's key does not replace; null if there is none. A node's last key counts until the node signs
- * with its next key, because another node may start first after a rotation. A replaced key replaces no other key.
+ * with its next key: after a rotation, another node may start first. A key that was itself replaced replaces no other key.
  */
 async function foreignKey(
   db: StoreDatabase,

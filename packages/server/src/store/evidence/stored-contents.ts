@@ -35,7 +35,7 @@ export async function storedContents(
   return contents;
 }
 
-/** Adds a whole run at once, without making events of its records. */
+/** Adds a whole run at once, without turning the run's records into events. */
 class Contents implements StoredContents {
   readonly counts = { stored: 0, hashed: 0 };
   isTruncated = false;

@@ -127,7 +127,7 @@ test('a grading counts as one job in the queue until it has ended, however many 
   expect(await store.admitGrading(gradingOf(tenant, { tenantQueueMax: 2 }))).toMatchObject({ kind: 'created' });
 });
 
-test("a node runs a bounded number of gradings' jobs, and prefers other jobs", async () => {
+test("a node runs a bounded number of gradings' jobs, and prefers jobs without a grading", async () => {
   await using own = await TestStore.open();
   const { store } = own;
   const grading = gradingOf('acme');

@@ -1,4 +1,4 @@
-/** The progress of a grading: records the ends of its jobs and programs, its own end, and a request to end it. */
+/** Records the progress of a grading: the ends of its jobs and programs, its own end, and a request to end it. */
 import { dropUploads } from '../blobs/blobs.ts';
 import { GRADING, hasKey, insertOf, selectBy, updateBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';

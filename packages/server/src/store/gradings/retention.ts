@@ -1,4 +1,4 @@
-/** Removes gradings that are older than the operator wants to keep. The jobs of gradings are removed like all other jobs. */
+/** Removes gradings after the time for which the operator keeps them. The jobs of gradings are removed like all other jobs. */
 import { deleteBy, GRADING } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { StoreDatabase } from '../schema.ts';

@@ -15,7 +15,7 @@ async function history(store: Store, key: JobKey): Promise<readonly JobEvent[]> 
   return (await store.events({ key, after: 0, limit: 1000 }))?.events ?? [];
 }
 
-/** Recomputes every link of a chain from what a reader is given. */
+/** Recomputes every link of a chain from the events that a reader gets. */
 function expectChain(events: readonly JobEvent[]): void {
   let previous = GENESIS_HASH;
   for (const [index, event] of events.entries()) {
@@ -100,7 +100,7 @@ test('a lifecycle event cannot be appended, because only a transition of the job
   expect((await history(store, key)).map((event) => event.kind)).toEqual(['queued', 'started']);
 });
 
-test('if one event has no canonical form, none of its batch is stored, and the chain continues unbroken', async () => {
+test('if one event has no canonical form, no event of its batch is stored, and the chain continues unbroken', async () => {
   const { store } = testStore;
   const key = await runJob(store);
   await expect(store.append(key, [stdout('good'), stdout('lone \ud800')])).rejects.toMatchObject({ code: 'internal' });

@@ -89,7 +89,7 @@ export function extendChain(
     moveTail.send(db, linked.tail);
     also(linked);
   });
-  // This changes the same row as moving the tail does, so it is sent by itself.
+  // The mark and the tail are in the same row, so this change is sent by itself.
   if (linked.isTruncated) markTruncated.send(db, linked.tail);
   return linked;
 }
@@ -100,7 +100,7 @@ export function eventsToFollow({ rows, runs }: LinkedEvents, isFollowed: boolean
   return rows;
 }
 
-/** The messages about a change. They carry what the change added if it may be passed to followers without a read. */
+/** The messages about a change. They carry what the change added, if followers may get the additions without a read. */
 export function telling({ tells = [] }: Telling, linked: LinkedEvents, answer?: GivenAnswer): readonly Message[] {
   const { tenant, job_id } = linked.tail;
   const events = eventsToFollow(linked, true);

@@ -61,7 +61,7 @@ export function* eventsOfRun(run: OutputRun): Generator<OutputBody> {
   }
 }
 
-/** The texts of a stream's records. If a newline followed each record, LF joins these texts into one. */
+/** The texts of a stream's records. If a newline followed each record, the texts are returned as one text, joined by LF. */
 export function textsOfRun(run: OutputRun, stream: StreamName): StreamTexts {
   const lengths = run.groups.flatMap(([kind, , ofGroup]) => (kind === stream ? ofGroup : []));
   const records = lengths.length;

@@ -11,13 +11,13 @@ import { EVENT_COLUMNS, type JobKey, type StoredEvent } from '../records/rows.ts
 import type { StoreDatabase } from '../schema.ts';
 import { eventsOfStoredRun } from './stored-runs.ts';
 
-/** Events of a job whose numbers are above `after` and at most `until`. */
+/** A job's events whose numbers are above `after` and at most `until`. */
 export interface HistoryRange extends JobKey {
   readonly after: number;
   readonly until: number;
 }
 
-/** One event, or a run, which may begin before the range and end after it. */
+/** One event, or a run, which may begin before the range and end after the range. */
 export type StoredPart = StoredEvent | StoredRun;
 
 /** How many rows, or runs of up to 64 Ki characters, are read and held in memory together. */

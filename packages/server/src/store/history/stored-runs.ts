@@ -1,6 +1,6 @@
 /**
  * Runs of output as they are stored: one row for each run, with the digests and the compressed texts of its events. When a run is
- * read, the text of each event's data is made again. It is exactly the same, because RFC 8785 allows only one form.
+ * read, the text of each event's data is made again: exactly the same text, because RFC 8785 allows only one form.
  */
 import { HASH_VERSION, linkEvents } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';

@@ -46,7 +46,7 @@ test('an accepted job is queued, with its whole specification and its `queued` e
   expect(page?.events).toMatchObject([{ seq: 1, kind: 'queued', data: { language, runtime, requirements, limits } }]);
 });
 
-test('a job that starts at once is running, with what was observed of its cell', async () => {
+test('a job that starts at once is stored as running, with the observations of its cell', async () => {
   const { store } = testStore;
   const input = admission({ tenant: freshTenant(), start: { started_at: at(5), execution: EXECUTION } });
   expect((await store.admit(input)).kind).toBe('created');
@@ -63,7 +63,7 @@ test('accepting a job returns its id and the time of acceptance', async () => {
   expect(await store.admit(input)).toEqual({ kind: 'created', job: { job_id, created_at } });
 });
 
-test('the same idempotency key and specification give the first job, whatever its status', async () => {
+test('a repeated idempotency key with the same specification gives the first job, whatever the status of the job', async () => {
   const { store } = testStore;
   const tenant = freshTenant();
   const first = keyed('k', 'a'.repeat(64), { tenant });

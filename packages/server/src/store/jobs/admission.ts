@@ -175,7 +175,7 @@ async function lackForOutputs(db: StoreDatabase, input: AdmitInput) {
 }
 
 interface Accepted extends Omit<AdmitInput, 'queueMax' | 'tenantQueueMax' | 'blobBytesMax'> {
-  /** Whether the job is an interactor. The pair then waits under the id of the other job, the program. */
+  /** Whether the job is an interactor. The pair then waits under the id of the program's job. */
   readonly isInteractor?: boolean;
   /** Whether a step is the first of its session. */
   readonly beginsSession?: boolean;

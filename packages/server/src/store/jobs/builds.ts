@@ -36,7 +36,7 @@ export const recordBuild = prepared((db, { tenant, build_sha256, job_id }: Build
 );
 
 export interface ProductAsked extends JobKey, Pick<RequestedSpec, 'language' | 'runtime' | 'code'> {
-  /** The submission's key; null if it has none. A job that this key has already made keeps the product it was accepted with. */
+  /** The submission's key; null if it has none. A job already made with this key keeps the product with which it was accepted. */
   readonly key: string | null;
 }
 

@@ -44,7 +44,7 @@ const selectTaken = prepared((db, { node }: { node: number }) =>
 const deleteClaim = deleteBy('claims', JOB);
 const deleteClaimOf = deleteBy('claims', [...JOB, 'node']);
 
-/** Deletes gone nodes' claims, except on running jobs: those are found again if the node that is to end them dies. */
+/** Deletes gone nodes' claims, except on running jobs: such a job is found again if the node that is to end it dies. */
 const deleteOrphans = prepared((db) =>
   db
     .deleteFrom('claims')
@@ -53,7 +53,7 @@ const deleteOrphans = prepared((db) =>
 );
 
 /**
- * The text of a specification, readable for PostgreSQL. If a string in a JSON text has U+0000, PostgreSQL reads no member of that
+ * A specification in a form that PostgreSQL can read. If a string in a JSON text has U+0000, PostgreSQL reads no member of the
  * text, so U+0000 is left out. Escaped backslashes are left out, too: one before `u0000` would look like the escape.
  */
 const readableSpec = sql<string>`case when strpos(job_specs.requested_spec, '\\u0000') = 0 then job_specs.requested_spec
@@ -155,8 +155,8 @@ export async function isTaken(db: StoreDatabase, { tenant, job_id }: JobKey): Pr
 }
 
 /**
- * Removes a job's claim, in the transaction that ends the job. This needs a statement of its own, after the one that takes the
- * job from the queue: that statement may wait for a node that makes a claim, and does not see the new claim.
+ * Removes a job's claim, in the transaction that ends the job. A separate statement does this, after the statement that takes the
+ * job from the queue: that statement may wait for a node that makes a claim, and would not see the new claim.
  */
 export function endClaim(db: StoreDatabase, { tenant, job_id }: JobKey): void {
   if (nodeOf(db) !== null) deleteClaim.send(db, { tenant, job_id });
@@ -168,7 +168,7 @@ export async function takenJobs(db: StoreDatabase): Promise<readonly TakenJob[]>
   return rows.map(({ created_at, started_at, ...job }) => ({ ...job, started_at: started_at ?? created_at }));
 }
 
-/** Puts jobs that this node claimed but did not start back into the queue. */
+/** Puts back into the queue the jobs that this node claimed but did not start. */
 export async function releaseJobs(db: StoreDatabase, keys: readonly JobKey[]): Promise<void> {
   const node = requireNode(db);
   deleteClaimOf.sendEach(

@@ -1,6 +1,6 @@
 /**
- * Jobs that a grading makes from its rows. The transaction that accepts such a job also writes the row that records it. So if a
- * process dies between two jobs, neither is made twice.
+ * Jobs that a grading makes from its rows. The transaction that accepts such a job also writes the row that records the job. So
+ * if a process dies between two jobs, neither is made twice.
  */
 import { sql } from 'kysely';
 import { GRADING, insertOf, selectBy } from '../by-column.ts';
@@ -44,7 +44,7 @@ export async function earlierGraded(
   return { job_id: null, isOver: (await selectOpen.first(db, job)) === null };
 }
 
-/** What to add to the number of queued jobs so that each grading counts as one, however many queued jobs it has. */
+/** The number to add to the number of queued jobs so that each grading counts as one, however many queued jobs it has. */
 export async function gradingPlaces(db: StoreDatabase, tenant: string): Promise<{ ofTenant: number; all: number }> {
   const counts = await selectCounts.first(db, { tenant });
   return {

@@ -70,7 +70,7 @@ describe('an output that a submission uses as input', { tags: ['Inputs-1', 'Inpu
     expect(found?.from?.job_id).toBe(second.job_id);
   });
 
-  test('is not found once its job is removed, but the idempotency key of an earlier submission still works', async () => {
+  test('is not found once its job is removed, except by a repetition of an earlier submission', async () => {
     const content = newContent();
     const key = await madeBy(content, { time: 1 });
     const file = { ...from(key), blob: blobOf(content) };

@@ -1,6 +1,6 @@
 /**
- * Finds the bytes that a submission's files name: an upload, or an output of a job that has ended. An output is looked up
- * once: a repeated submission gets the answer of the first time, even if the output is gone by then.
+ * Finds the bytes that a submission's files name: an upload, or an output of a job that has ended. An output is looked up once: a
+ * repeated submission gets the first submission's answer, even if the output is gone by then.
  */
 import type { OutputFile, OutputName, ResolvedOutput, StoredSpec, UploadedFile } from '@vouchbox/protocol';
 import { inputsOf } from '@vouchbox/protocol/vocabulary';

@@ -1,4 +1,4 @@
-/** For every function that reads jobs: turns a job's columns into what the store returns. */
+/** Turns a job's columns into the values that the store returns, for every function that reads jobs. */
 
 import { JOB, same } from '../by-column.ts';
 import type { JobSummary } from '../records/rows.ts';

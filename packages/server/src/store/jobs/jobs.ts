@@ -1,5 +1,5 @@
 /**
- * A job's row: reads it for its owner, lists it for recovery, moves it from queued to running, and stores what was observed.
+ * Reads a job's row for its owner, lists rows for recovery, moves jobs from queued to running, and stores what was observed.
  */
 import type { AnyReceipt, EventBody, StoredSpec } from '@vouchbox/protocol';
 import { sql } from 'kysely';

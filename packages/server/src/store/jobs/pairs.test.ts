@@ -130,7 +130,7 @@ test('a pair waits for two free slots, and nothing overtakes it', { tags: ['Inte
   expect(await ids({ slots: 2, limit: 2 })).toEqual([input.job_id]);
 });
 
-test('a tenant that may hold one slot may still start a pair when it holds none', {
+test('a tenant that may hold only one slot may still start a pair while it holds none', {
   tags: ['Interaction-6'],
 }, async () => {
   await using own = await TestStore.open();
@@ -162,7 +162,7 @@ test('repeating the idempotency key of a pair returns both jobs, and the key cov
   expect(new Set([await digest(), await digest(SPEC), await digest(OTHER)]).size).toBe(3);
 });
 
-test('the receipt of each job of a pair names the other, with what was observed', {
+test('the receipt of each job in a pair names the other job, with the observations of the interaction', {
   tags: ['Interaction-8'],
 }, async () => {
   const input = pair();

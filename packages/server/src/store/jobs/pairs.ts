@@ -1,5 +1,5 @@
 /**
- * Pairs: two jobs whose programs talk to each other. Both are accepted in one transaction, and likewise started and cancelled.
+ * Pairs: two jobs whose programs talk to each other. Both are accepted in one transaction, started in one, and cancelled in one.
  * The queue has one row for both, under the program's id, so a pair takes one turn; both jobs count as queued.
  */
 import { sql } from 'kysely';
@@ -8,7 +8,7 @@ import { prepared } from '../prepared.ts';
 import { type JobKey, PAIR_SLOTS, type QueuedJob } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 
-/** Stands in place of a pack in a pair's queue row. No pack has this name, so nodes of earlier versions do not take pairs. */
+/** Takes the place of a pack's name in a pair's queue row. No pack has this name, so nodes of earlier versions take no pairs. */
 export const PAIR = '(pair)';
 /** How many slots a row in the queue takes. */
 export function slotsOf(job: Pick<QueuedJob, 'runtime'> | undefined): number {

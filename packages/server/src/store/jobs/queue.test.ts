@@ -33,7 +33,7 @@ test('the oldest job of a tenant is chosen first', async () => {
   expect(await chosenJobs(db, choice({ exclude: [], limit: 0 }))).toEqual([]);
 });
 
-test("one tenant's thousand queued jobs do not delay another's first job", async () => {
+test("one tenant's thousand queued jobs do not delay another tenant's first job", async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const many = await admitMany(db, 'many', 1000);

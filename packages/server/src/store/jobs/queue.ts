@@ -16,7 +16,7 @@ import { fairShare } from './fair-share.ts';
 import { PAIR, peerOf, slotsOf } from './pairs.ts';
 import { firstTenants, joinedQueue, leftQueue, startedFromQueue, waitingTenants } from './tenants.ts';
 
-/** The largest specification that is read with the queue. A longer one is read separately, when its job has its slot. */
+/** The largest specification that is read with the queue. A longer one is read separately, once its job has a slot. */
 const shortSpecBytesMax = 64 * 1024;
 
 const insertQueued = insertOf('queue', [...JOB, 'language', 'runtime', 'mem_mb', 'created_at', 'is_test']);
@@ -117,15 +117,15 @@ async function chosenJobs(
       continue;
     }
     const slots = slotsOf(next.jobs[0]);
-    // A pair waits until two slots are free, and no later job overtakes it. A node with fewer than two slots still chooses the
-    // pair, which then ends without running and states the reason.
+    // A pair waits until two slots are free, and no later job overtakes it. A node with fewer than two slots in all still chooses
+    // the pair. The pair then ends without running and states the reason.
     if (slots > left && choice.slots >= PAIR_SLOTS) break;
     const [job] = takeTurn(next);
     if (job !== undefined) jobs.push(job);
     tests -= job?.is_test ?? 0;
     left -= slots;
   }
-  // If no further test may run, the loop above skips tests, so some may still be in the queue.
+  // If no further test may run, the loop above skips tests, so some tests may still be in the queue.
   const isEmpty = tests > 0 && contenders.every((contender) => contender.jobs?.length === 0);
   return { jobs, isEmpty, tenants };
 }
@@ -147,7 +147,7 @@ async function pairOf(db: StoreDatabase, job: QueuedJob): Promise<ChosenJob> {
   return { ...one, peer: await withSpec(db, { ...job, job_id, ...peer }) };
 }
 
-/** A tenant's oldest jobs that the caller has not taken yet, up to one more than it can take. */
+/** A tenant's oldest jobs that the caller has not taken yet: if there are enough, at least one more than the caller can take. */
 async function jobsOf(db: StoreDatabase, tenant: string, choice: QueueChoice): Promise<QueuedJob[]> {
   const { exclude, abilities } = choice;
   const asked = {

@@ -1,6 +1,6 @@
 /**
  * Sessions. A row is written when a step is accepted, never when a job ends: the job's outputs show whether the step moved its
- * session. So whatever call stores the end of a step, the session moves with it, and a crash leaves nothing to repair.
+ * session. So the session moves with the end of a step, whichever call stores this end, and a crash leaves nothing to repair.
  */
 import type { Session } from '@vouchbox/protocol';
 import { isTerminal, type JobStatus, SESSION_FILES, sessionsMax } from '@vouchbox/protocol/vocabulary';
@@ -52,7 +52,7 @@ function inserted(db: StoreDatabase, row: SessionTable) {
   });
 }
 
-/** Begins a session. Fails if another node has begun it: before its first job, a tenant has no row to lock. */
+/** Begins a session. Fails if another node has begun it, since a tenant has no row to lock before the tenant's first job. */
 const beginSession = prepared(inserted);
 
 /** Moves a session. If retention has removed the session's row, it is made again. */
@@ -101,8 +101,8 @@ export async function removeSession(db: StoreDatabase, key: SessionKey): Promise
 }
 
 /**
- * Whether the job begins a session, or why it is refused as a step. Only one step is accepted after each step. Null if the job
- * belongs to no session.
+ * Whether the job begins a session, or why it is refused as a step; null if it belongs to no session. After each step, only one
+ * next step is accepted.
  */
 export async function stepOf(
   db: StoreDatabase,

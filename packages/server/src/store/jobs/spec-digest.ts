@@ -19,10 +19,10 @@ export interface SpecDigestInput {
 /**
  * SHA-256 over the canonical form of a specification with its defaults filled in and its limits as requested. So the digest
  * depends neither on how the submission is written as JSON nor on ceilings. Members that were added to the contract later are
- * left out if they are empty, so that keys from an older version still match. Labels count only where they are signed; otherwise
+ * left out if they are empty, so that keys from an older version still match. Labels count only if they are signed; otherwise
  * they only help to find a job again. A file counts by its content, whether it was sent inline or uploaded before, and so does
  * standard input. `content` reads the bytes; the digest is null if the tenant lacks a blob that the specification names.
- * `digests` needs no bytes, so an output may have been removed since.
+ * `digests` needs no bytes, so it also works after an output was removed.
  */
 export async function specDigest(db: StoreDatabase, { interactor, ...input }: SpecDigestInput): Promise<string | null> {
   const program = await digestOf(db, input);

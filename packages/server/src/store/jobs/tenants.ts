@@ -8,7 +8,7 @@ import { selectBy, updateBy } from '../by-column.ts';
 import { prepared } from '../prepared.ts';
 import type { StoreDatabase, TenantTable } from '../schema.ts';
 
-/** A tenant with jobs in the queue, and what decides its next turn. */
+/** A tenant with jobs in the queue, and the numbers that decide its next turn. */
 export type WaitingTenant = Readonly<Omit<TenantTable, 'accepted'>>;
 
 /**
@@ -21,7 +21,7 @@ export function nextNumber(tenant: string): RawBuilder<number> {
 
 /**
  * The number of the tenant's next job, read from the tenant's row by the statement that stores the job. If another node stores
- * the tenant's first job meanwhile, the statement finds no row. It then fails because of this null, and is repeated.
+ * the tenant's first job meanwhile, the statement finds no row. The number is then null, so the statement fails and is repeated.
  */
 function oneMore(tenant: string): RawBuilder<number> {
   return sql<number>`(select accepted from tenants where tenant = ${tenant}) + 1`;

@@ -5,7 +5,7 @@ import { wholeSpec } from './whole-spec.ts';
 
 const row = { language: 'bash', runtime: null } as JobRow;
 
-test('a migrated job gets default values where none were recorded, and keeps the others', () => {
+test('a migrated job gets default values for members that were not recorded, and keeps the recorded values', () => {
   expect(wholeSpec({ ...row, requested_spec: { code: 'true', limits: { mem_mb: 128 } } })).toEqual({
     language: 'bash',
     code: 'true',

@@ -1,6 +1,6 @@
 /**
  * The specification that a queued job runs with. A row from this version holds all of it. A row that waited during an upgrade
- * holds only the members that its version kept; the others get their defaults here, while the row stays as it is.
+ * holds only the members that the older version kept. The other members get their defaults here; the stored row stays as it is.
  */
 import type { RequestedSpec } from '@vouchbox/protocol';
 import { LIMIT_DEFAULTS } from '@vouchbox/protocol/vocabulary';

@@ -8,7 +8,7 @@ const rows = [{ seq: 7, data: '{}' }] as unknown as readonly StoredEvent[];
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test('events kept in memory are returned only to a reader whose cursor is just before them', () => {
+test('events kept in memory are returned only to a reader whose cursor is just before these events', () => {
   const kept = new KeptEvents(1000);
   kept.keep(key, rows);
   expect(kept.page({ key, after: 6, limit: 1 })).toMatchObject({ events: [{ seq: 7, data: {} }], complete: false });

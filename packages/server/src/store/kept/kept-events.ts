@@ -1,7 +1,7 @@
 /**
- * For each followed job, keeps the events that were stored last, here or by another node that told of them. A caller that waited
- * for these events asks for them next, and is answered without a read. Events never change, so kept events may be old but are
- * never wrong. They are returned only for a page that begins with them.
+ * For each followed job, keeps the events that were stored last, by this node or by another node that reported them. A caller
+ * that waited for these events asks for them next, and is answered without a read. Events never change, so kept events may be old
+ * but are never wrong. They are returned only for a page that begins with them.
  */
 import type { JobEvent } from '@vouchbox/protocol';
 import type { EventPage } from '../records/answers.ts';
@@ -29,7 +29,7 @@ export class KeptEvents {
     if (events !== null) this.#kept.keep(nameOfJob(key), events);
   }
 
-  /** A page of kept events; null if the page must be read from the store. Newer events are in a page of their own. */
+  /** A page of kept events; null if the page must be read from the store. Events newer than these are in the next page. */
   page({ key, after, limit }: EventsInput): EventPage | null {
     const kept = this.#kept.get(nameOfJob(key)) ?? [];
     const isNext = kept.every(({ seq }, index) => seq === after + 1 + index);

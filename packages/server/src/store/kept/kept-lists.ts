@@ -1,7 +1,7 @@
 /**
- * Keeps pages of tenants' job lists, so that a page is returned without a read as long as none of the tenant's jobs changes. Only
- * for a store that no other process changes. Every change goes through `change`, which first drops the tenant's pages. A page
- * that is read during a change is not kept.
+ * Keeps pages of tenants' job lists, so that a page is returned without a read as long as none of the tenant's jobs changes. Use
+ * this only for a store that no other process changes. Every change goes through `change`, which first drops the tenant's pages.
+ * A page that is read during a change is not kept.
  */
 import type { ListPage } from '../records/answers.ts';
 import type { ListInput } from '../records/inputs.ts';

@@ -1,7 +1,7 @@
 /**
  * Keeps recently built long texts, in the pieces in which they are sent. A reader requests a text's pieces one after the other,
- * and output is often requested again. So the job's events need not be read each time. They never change, so a kept text is never
- * wrong. A text that was forgotten is built again.
+ * and output is often requested again. With a kept text, the job's events need not be read each time. Events never change, so a
+ * kept text is never wrong. A text that was forgotten is built again.
  */
 import { Kept } from './kept.ts';
 

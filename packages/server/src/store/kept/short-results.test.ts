@@ -17,7 +17,7 @@ test('a result counts as short up to 32 Ki characters of stdout and stderr toget
   expect(shortResult(ended, contentsOf({ stdout: '\u0001'.repeat(32 * 1024) }))).toBeNull();
 });
 
-test('a result that a caller waits for is kept up to the maximum length of a stream', () => {
+test('a result that a caller waits for is kept if it is at most as long as a stream may be', () => {
   const contents = contentsOf({ stdout: 'x'.repeat(2 ** 20) });
   expect(shortResult(ended, contents)).toBeNull();
   expect(JSON.parse(String(shortResult({ ...ended, isAwaited: true }, contents)))).toMatchObject({

@@ -9,12 +9,12 @@ import type { JobKey } from '../records/rows.ts';
 import { nameOfJob } from '../records/rows.ts';
 import { Kept } from './kept.ts';
 
-/** The most characters of output in a short result; if a caller waits for it, as many as a stream may record. */
+/** The most characters of output in a short result. For a result that a caller waits for: as many as a stream may record. */
 const charsMax = 32 * 1024;
 const awaitedCharsMax = 2 ** 20;
 /** How many characters all kept results together may have: a few long results, or thousands of one line each. */
 const charsKeptMax = 4 * 2 ** 20;
-/** How much of a long text is looked at to see whether its JSON is much longer. */
+/** How many characters of a long text are examined to tell whether its JSON is much longer than the text. */
 const sampleChars = 4096;
 
 /** The members of a result that come from the job's row, and whether a caller waits for the result. */

@@ -1,4 +1,4 @@
-/** The log's tree in the store, compared with one that is kept in memory. */
+/** The log's tree in the store, compared with a tree that is kept in memory. */
 
 import { encodeBase64, inclusionRanges, leafHash, rootOfInclusion } from '@vouchbox/evidence';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -88,7 +88,7 @@ test('a node that still knows only the earlier tree adds nothing to the log, and
   expect(await sequenceLog(other.db, { tree: 2, size: 1, most: 10 })).toBe(2);
 });
 
-test('a withdrawn attestation keeps its leaf if it is made again unchanged, and otherwise gets another', async () => {
+test('a withdrawn attestation keeps its leaf if it is made again unchanged, and otherwise gets a new leaf', async () => {
   const key = await attested(leaf(3));
   const receipt = (await job(db, key))?.receipt_sha256 ?? '';
   expect(await sequenceLog(db, { tree: 1, size: 3, most: 10 })).toBe(4);

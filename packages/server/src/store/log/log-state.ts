@@ -1,6 +1,6 @@
 /**
- * The log of signed statements. A store has one, opened once. `sequenceLog` gives out the positions. Heads are signed outside the
- * store, after they have been committed. docs/decisions/0064.
+ * The log of signed statements. A store has one log, which is opened once. `sequenceLog` gives out the positions. Heads are
+ * signed outside the store, after they have been committed. docs/decisions/0064.
  */
 import assert from 'node:assert';
 import { type Hash, leafHash, nodeHash, tileHashes } from '@vouchbox/evidence';
@@ -96,8 +96,8 @@ export async function openLog(db: StoreDatabase, { body, ...opening }: LogOpenin
 }
 
 /**
- * Gives positions to at most `most` of the statements that wait for one, if the log still has this tree with `size` leaves. If
- * two nodes try at once, one succeeds. Returns the new size; null if another node was first.
+ * Gives positions to at most `most` of the waiting statements, if the log still has this tree with `size` leaves. If two nodes
+ * try at once, only one succeeds. Returns the new size; null if another node was first.
  */
 export async function sequenceLog(
   db: StoreDatabase,
@@ -153,7 +153,7 @@ export async function hashesOf(
   return (await selectHashes.all(db, range)).map(({ hash }) => new Uint8Array(hash));
 }
 
-/** The root hash of a full subtree, from all hashes on one of its levels. Their number is a power of two. */
+/** The root hash of a full subtree, from all hashes on one of its levels. The number of these hashes is a power of two. */
 export function foldedHash(hashes: readonly Hash[]): Hash {
   const [first, second] = hashes;
   assert(first !== undefined, 'a subtree has leaves');

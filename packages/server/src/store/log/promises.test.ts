@@ -120,7 +120,7 @@ test('a pending statement waits for the signature of its promise, and needs no l
   expect(await draw(400)).toBe(1);
 });
 
-test('a pending statement becomes a leaf, and its job is kept until then', {
+test('a pending statement becomes a leaf of the log, and its job is kept until then', {
   tags: ['Promise-6'],
 }, async () => {
   await sequenced();

@@ -1,6 +1,6 @@
 /**
- * Promises for accepted jobs, and pending statements about promised jobs. Each is fixed in one transaction, and signed later
- * outside the store. So two signers sign the same bytes, and the first signature is kept. docs/decisions/0066.
+ * Promises for accepted jobs, and pending statements about promised jobs. The content of each is stored in one transaction, and
+ * signed later outside the store. So two signers sign the same bytes, and the first signature is kept. docs/decisions/0066.
  */
 import { randomBytes } from 'node:crypto';
 import { saltBytes } from '@vouchbox/evidence';

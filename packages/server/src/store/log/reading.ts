@@ -14,7 +14,7 @@ const selectPosition = prepared((db, { hash }: { hash: Uint8Array }) =>
   db
     .selectFrom('log_hashes')
     .select('position')
-    // The level is written into the query, so that the leaves' index can serve it.
+    // The level is written into the query, so that the leaves' index can serve the query.
     .where(sql<boolean>`level = 0`)
     .where('hash', '=', hash)
     .orderBy('position')
@@ -52,7 +52,7 @@ export async function logTile(
   return Buffer.concat(await hashesOf(db, { level, from: index * tileHashes, to: index * tileHashes + width }));
 }
 
-/** How far the log has come; null if none was opened. */
+/** The sizes of the log, and its count of waiting statements; null if no log was opened. */
 export async function logCounts(db: StoreDatabase): Promise<LogCounts | null> {
   const state = await selectCounts.first(db, STATE);
   if (state === null) return null;

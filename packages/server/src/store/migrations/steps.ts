@@ -7,7 +7,7 @@ import { StoreError } from '../store-error.ts';
 export interface Step {
   /**
    * The step's name in the history, which never changes. `0001` is the store of v0.1, `0003` that of v0.3, `0004` that of 0.1.0.
-   * The first step of 0.1.0 alone begins with `0004-`; another such name comes from a tree that was never released.
+   * Only the name of the first step of 0.1.0 begins with `0004-`; any other such name comes from a tree that was never released.
    */
   readonly name: string;
   /** Statements, each of which ends with a semicolon and a line feed. */
@@ -15,8 +15,8 @@ export interface Step {
 }
 
 /**
- * The commit whose stores are taken over: the last one before the steps of unreleased trees were joined into one. Its stores have
- * the present tables, and the names of all those steps.
+ * The commit whose stores are taken over: the last commit before the steps of unreleased trees were joined into one step. Its
+ * stores have the present tables, and the names of all those steps.
  */
 const lastUnreleased = '542037d9';
 

@@ -145,7 +145,7 @@ test('an artifact is never read from an object marked for removal, and gets anot
   expect((await moved(key)).object_id).not.toBe(late.object_id);
 });
 
-test('an object marked for removal is listed until it is forgotten, and a postponed one comes last', async () => {
+test('an object marked for removal is listed until it is forgotten, and a postponed object comes last', async () => {
   const jobs = [await endedWith(largeContent(), { time: 1 }), await endedWith(largeContent(), { time: 1 })];
   const ids: string[] = [];
   for (const job of jobs) ids.push((await moved(artifactOf(job))).object_id);

@@ -24,7 +24,7 @@ export interface ContentKey extends JobKey {
 /** The bytes of a content that lies in its row. */
 export interface ContentHere {
   readonly content: Uint8Array;
-  /** A text that distinguishes a job's result from a later one that replaces it. */
+  /** A text that distinguishes a job's result from a later result that replaces it. */
   readonly version: string;
 }
 
@@ -182,7 +182,7 @@ const selectArtifactObject = prepared((db, key: JobKey & { readonly path: string
     .where(hasKey('artifacts', [...JOB, 'path'], key)),
 );
 
-/** Contents of at least `bytesMin` and `movedBytesMin` bytes that lie in their rows; at most `limit` of each kind. */
+/** Contents in their rows, of at least `bytesMin` and `movedBytesMin` bytes: at most `limit` artifacts and `limit` results. */
 export async function contentsHere(db: StoreDatabase, large: Large): Promise<readonly ContentKey[]> {
   const artifacts = await largeArtifacts.all(db, large);
   const results = await largeResults.all(db, large);

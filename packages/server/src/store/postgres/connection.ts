@@ -124,7 +124,7 @@ export class Session implements Queries, AsyncDisposable {
     return this.#answerTo<QueryArrayResult>(listed).then(({ rows }) => rows);
   }
 
-  /** Sends a query without waiting. If the query fails, the next query that somebody waits for also fails, or else the commit. */
+  /** Sends a query without waiting. If it fails, the next query that somebody waits for also fails, or else the commit does. */
   send(query: BoundQuery): void {
     if (this.#together !== null) {
       this.#together.push(query);
@@ -177,7 +177,7 @@ export class Session implements Queries, AsyncDisposable {
     this.#client.on('notification', ({ payload }) => listener(payload ?? ''));
   }
 
-  /** Resolves once the session hears what others send on this channel of the database. */
+  /** Resolves once the session receives messages that others send on this channel of the database. */
   async listen(channel: string): Promise<void> {
     await this.#once(`listen "${channel}"`);
   }

@@ -43,7 +43,7 @@ function makeCertificate(name: string, { subject, authority: by, more = [] }: Ce
   openssl('x509', '-req', '-in', `${name}.csr`, ...signed, '-out', `${name}.pem`);
 }
 
-/** One role on the server is let in only with a certificate for its name. It must give its password, too. */
+/** The server lets one role in only with a certificate for the role's name, together with the role's password. */
 function makeRules(): void {
   writeFileSync(
     file('pg_hba.conf'),

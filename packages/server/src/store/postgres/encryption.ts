@@ -9,7 +9,7 @@ import { clientCertificateOf, contentOf } from './client-certificate.ts';
 export interface Encryption {
   /** The URL without the parameters that were read from it. */
   readonly url: string;
-  /** The options of TLS. False turns TLS off; undefined if the URL names none of the parameters. */
+  /** The options of TLS; false turns TLS off. Undefined if the URL names none of the parameters. */
   readonly ssl: ConnectionOptions | false | undefined;
 }
 

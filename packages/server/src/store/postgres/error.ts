@@ -69,8 +69,8 @@ export function isLoss(thrown: unknown): boolean {
 }
 
 /**
- * The errors that changes get when they collide: a deadlock; a serialization failure; a key that another node stored after this
- * node looked for it; a null because another node stored a tenant's row, as `jobs/tenants.ts` explains.
+ * The errors of changes that collide: a deadlock; a serialization failure; a duplicate key, if another node stored it after this
+ * node looked for it; a null, if another node stored a tenant's row, as `jobs/tenants.ts` explains.
  */
 const COLLISIONS: ReadonlySet<string> = new Set(['40P01', '40001', '23505', '23502']);
 
@@ -85,7 +85,7 @@ interface Described {
   readonly state: string | null;
 }
 
-/** Describes an error. A name's addresses are tried one after the other, and each failure has its own error. */
+/** Describes an error. A host name's addresses are tried one after the other, and each failed try has its own error. */
 function described(thrown: unknown): Described {
   const first = thrown instanceof AggregateError ? (thrown.errors[0] as unknown) : thrown;
   const message = first instanceof Error ? first.message : String(first);

@@ -1,7 +1,7 @@
 /**
- * One node's part in a fleet, on a session of its own. It renews the node's lease, removes the next nodes if their leases are
- * over, and passes on messages between nodes. A node that removed another looks for the jobs that the removed node left. The
- * first node looks for such jobs with each beat.
+ * One node's part in a fleet, on a session of its own. It renews the node's lease, removes the nodes with the next numbers if
+ * their leases are over, and passes on messages between nodes. A node that removed another looks for the jobs that the removed
+ * node left. The first node looks for such jobs with each beat.
  */
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import type { Beat, FleetListener, LiveNode, NodeFacts } from '../fleet.ts';
@@ -32,7 +32,7 @@ const SETTINGS = `select set_config('synchronous_commit', 'off', false), set_con
 
 const renew = `update nodes set lease_until = now() + make_interval(secs => $2), slots_used = $3,
     taken = (select count(*) from claims where claims.node = $1) where node = $1`;
-/** Removes nodes whose leases are over, unless they are storing something. After a database restart each gets a whole lease. */
+/** Removes nodes whose leases are over, unless they are storing something. A database restart gives each node a whole lease. */
 const removeDead = removeNodes(`node in (
     select node from nodes where node = any($1) and lease_until < now() for update skip locked
   ) and now() - pg_postmaster_start_time() > make_interval(secs => ${leaseSeconds})`);
@@ -73,7 +73,7 @@ export class PostgresFleet implements OpenFleet {
   readonly #known: KnownNodes;
   /** The text of this node's facts, as the store has it. */
   #storedFacts: string | null = null;
-  /** Whether this node removed another node, and may not have found all its jobs yet. */
+  /** Whether this node removed another node, and may not have found all jobs of the removed node yet. */
   #hasRemoved = false;
   #lateBeats = 0;
   #lastBeatAt: number | null = null;
@@ -82,7 +82,7 @@ export class PostgresFleet implements OpenFleet {
   #beaten = Promise.withResolvers<void>();
   /** Ends the pause before the next beat. */
   #wake = Promise.withResolvers<void>();
-  /** The pause until the next beat. It lasts no longer than the first of the watched leases. */
+  /** The pause until the next beat. It lasts no longer than the watched lease that ends first. */
   #pauseMilliseconds = beatMilliseconds;
   #isClosed = false;
 
@@ -143,7 +143,7 @@ export class PostgresFleet implements OpenFleet {
     return this.#messages.follow(topic);
   }
 
-  /** Makes it known that the store has ended. */
+  /** Reports that the store has ended. */
   end(error: StoreError): void {
     if (!this.#isClosed) this.#lost.resolve(error);
   }
@@ -226,7 +226,7 @@ export class PostgresFleet implements OpenFleet {
     this.#storedFacts = text;
   }
 
-  /** Removes those next nodes whose leases are over. Looks again at once if any was removed, else when a lease may be over. */
+  /** Removes the watched nodes whose leases are over. If any was removed, looks again at once; else, when a lease may be over. */
   async #watch(session: Session, leases: readonly LeaseRow[]): Promise<void> {
     const over = leases.filter(({ lease_ms }) => lease_ms < 0).map(({ node }) => node);
     const left = leases.flatMap(({ lease_ms }) => (lease_ms < 0 ? [] : lease_ms + leaseOverMilliseconds));

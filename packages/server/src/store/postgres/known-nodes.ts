@@ -8,7 +8,7 @@ import { leaseSeconds } from './lease.ts';
 
 /** How many nodes a beat reads in turn. If there are at most this many nodes, each beat reads all of them. */
 const inTurn = 8;
-/** How many of the next nodes a node watches. If more die in a row, the node before them removes this many with each beat. */
+/** How many of the next nodes a node watches. If more nodes die in a row, the node before them removes this many per beat. */
 const watched = 4;
 const all = 2 ** 31;
 
@@ -35,7 +35,7 @@ export const selectNextLeases = `select node, (extract(epoch from lease_until - 
 /** Other nodes read a node's facts only when these change. */
 export const storeFacts = `update nodes set facts = $2, changed = ${thisTransaction} where node = $1`;
 
-/** A statement that removes nodes and records the removals for the others. A record is kept until all others have read it. */
+/** A statement that removes nodes, and records the removals for at least 10 minutes: by then, all other nodes have read them. */
 export function removeNodes(which: string): string {
   return `with removed as (delete from nodes where ${which} returning node),
     forgotten as (delete from gone_nodes where gone_at < now() - interval '10 min')
@@ -79,7 +79,7 @@ export class KnownNodes {
     return this.#seen === null ? [0, 0, all] : [this.#seen, this.#turn, inTurn];
   }
 
-  /** Takes in the answer to `selectChanges`. `seen` is the `oldestOpen` that was read before it. */
+  /** Takes in the answer to `selectChanges`. `seen` is the `oldestOpen` that was read before this answer. */
   learn(rows: readonly NodeRow[], seen: number): void {
     const turn = rows.filter(({ in_turn }) => in_turn);
     const [after, limit] = this.#seen === null ? [0, all] : [this.#turn, inTurn];

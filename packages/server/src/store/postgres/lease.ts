@@ -1,6 +1,6 @@
 /**
  * How long a node counts as alive without renewing its lease, in seconds on the database's clock. Within a few more seconds,
- * another node ends its running jobs.
+ * another node ends the running jobs of the dead node.
  */
 export const leaseSeconds = 6;
 

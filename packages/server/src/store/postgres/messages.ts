@@ -1,6 +1,6 @@
 /**
- * The messages between nodes. PostgreSQL passes a message on to the sessions that listen to its channel. Each node has a channel,
- * and so has each topic that a node follows.
+ * The messages between nodes. PostgreSQL passes a message on to the sessions that listen to the message's channel. Each node has
+ * a channel, and so has each topic that a node follows.
  */
 import { sha256Hex } from '@vouchbox/evidence';
 import type { Added, Message } from '../records/answers.ts';
@@ -15,7 +15,7 @@ const NOTIFY_OF_CHANGE = `${NOTIFY} where exists (select from node_changes where
 const payloadCharsMax = 7000;
 /** The bound on the bytes of additions. Sealing makes them a third longer. */
 const addedBytesMax = 5000;
-/** The beginning of a line with sealed additions. No topic begins with it, and older code ignores such a line. */
+/** The beginning of a line with sealed additions. No topic begins with this character, and older code ignores such a line. */
 const SEALED = '=';
 const EVERYTHING = '*';
 
@@ -51,7 +51,7 @@ export class Messages {
   readonly #hear: (topics: readonly string[] | null, added: readonly Added[]) => void;
   /** The topics to report, by channel. Topics reported in the same turn are sent together. */
   readonly #untold = new Map<string, Set<string>>();
-  /** For each topic that the session listens to, how many followers it has. Topics without followers stay for a while. */
+  /** How many followers each topic has, for all topics that the session listens to. Topics without followers stay for a while. */
   readonly #followers = new Map<string, number>();
   #session: Session | null = null;
   #common = '';
@@ -63,7 +63,7 @@ export class Messages {
     this.#hear = hear;
   }
 
-  /** From now on, sends and receives messages in this session. It replaces the lost one, if there was one. */
+  /** From now on, sends and receives messages in this session, in place of a lost session if there was one. */
   async listenIn(session: Session): Promise<void> {
     const { rows } = await session.execute<{ name: string; key: string }>({ sql: COMMON, parameters: [] });
     ({ name: this.#common, key: this.#key } = rows[0] ?? { name: '', key: '' });
@@ -102,7 +102,7 @@ export class Messages {
     return { [Symbol.dispose]: () => this.#followers.set(topic, (this.#followers.get(topic) ?? 1) - 1) };
   }
 
-  /** Stops listening to topics that nobody follows any more. It is not done at once, because a topic is often followed again. */
+  /** Stops listening to topics that nobody follows any more. Only beats call this, because a topic is often followed again. */
   forgetUnfollowed(): void {
     for (const [topic, followers] of this.#followers) {
       if (followers > 0) continue;

@@ -98,7 +98,7 @@ test('if the answer to a commit is lost, the change is stored once and acknowled
 });
 
 slowTest(
-  'while the server is down, every call is refused as unreachable, and then everything stored is still there',
+  'while the server is down, every call is refused as unreachable, and afterwards everything stored is still there',
   async () => {
     await using server = await startPostgres();
     await using store = await opened(server.url);

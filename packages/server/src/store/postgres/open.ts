@@ -7,7 +7,7 @@ import type { MigrateOptions } from './migrations/migrate.ts';
 import { STEPS } from './migrations/steps.ts';
 import type { PostgresThreadData } from './threads/thread-data.ts';
 
-/** The store's threads, one for each side: even if the database is elsewhere, building texts and sealing receipts takes time. */
+/** The store's writer and reader threads: even if the database is elsewhere, building texts and sealing receipts takes time. */
 const POSTGRES_THREADS = threadsOf(new URL('./threads/side-thread.ts', import.meta.url));
 
 export interface PostgresStoreOptions extends Pick<ThreadedStoreOptions, 'onProblem'>, Pick<MigrateOptions, 'steps'> {

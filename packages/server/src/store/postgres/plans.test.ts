@@ -1,4 +1,4 @@
-/** The queries made for each job or call read their rows in an index's order, whatever statistics the server has. */
+/** Queries that are run for every job or call read rows in an index's order, whatever statistics the server has. */
 import { expect, inject, test, vi } from 'vitest';
 import { append } from '../history/events.ts';
 import { admit } from '../jobs/admission.ts';

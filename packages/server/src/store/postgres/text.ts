@@ -1,7 +1,7 @@
 /**
- * Text in a form that PostgreSQL can hold. Its text columns hold every character but U+0000, which JavaScript and SQLite allow.
- * So U+0000 is stored as U+0001 U+0001, and U+0001 as U+0001 U+0002. Order and equality stay the same. JSON does not change,
- * because RFC 8259 § 7 allows neither character in a JSON text.
+ * Text in a form that PostgreSQL can hold. PostgreSQL's text columns hold every character but U+0000; JavaScript and SQLite allow
+ * that one, too. So U+0000 is stored as U+0001 U+0001, and U+0001 as U+0001 U+0002. Order and equality stay the same. JSON does
+ * not change, because RFC 8259 § 7 allows neither character in a JSON text.
  */
 
 const ESCAPE = '\u0001';

@@ -406,12 +406,12 @@ test('followers on another node hear nothing of a change whose commit fails', as
     for each row execute function refuse()`);
   await expect(one.append(key, [stdout('bad')])).rejects.toMatchObject({ code: 'internal' });
   expect(await one.append(key, [stdout('good')])).toBe(true);
-  // A message about the other change would come first, because both come from one session.
+  // A message about the refused change would come first, because both changes come from one session.
   await expect.poll(() => heard.length).toBeGreaterThan(1);
   expect(heard[1]).toMatchObject([{ events: [{ data: '{"text":"good"}' }] }]);
 });
 
-test('whoever may only connect to the database can neither read nor forge the additions in a message', async () => {
+test('a role that may only connect to the database can neither read nor forge the additions in a message', async () => {
   await using one = await node();
   await using other = await node();
   const key = await runJob(one);
@@ -499,7 +499,7 @@ test('a node takes both jobs of a pair if it can run both, and when a node is lo
   );
 });
 
-test('a node may start with a key that replaces the key of running nodes, but not with an old or unrelated one', async () => {
+test('a node may start with a key that replaces the key of running nodes, but not with an old or unrelated key', async () => {
   await using one = await node();
   await using other = await node();
   await using again = await node();

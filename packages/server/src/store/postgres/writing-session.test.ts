@@ -3,7 +3,7 @@ import { startPostgres } from '../../../../../test/rig/postgres-server.ts';
 import { Session } from './connection.ts';
 import { WritingSession } from './writing-session.ts';
 
-test('a change that a server crash undid is known to be undone, even if the server reuses its number', async () => {
+test('a change undone by a server crash is known to be undone, even if the server reuses the transaction number', async () => {
   await using server = await startPostgres();
   await using writing = await WritingSession.open(server.url, {});
   const committed = await writing.begin(await writing.current(), []);

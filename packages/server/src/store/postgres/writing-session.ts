@@ -36,8 +36,8 @@ const removeNode = removeNodes('node = $1');
 
 /**
  * Stores the number of the change for its node, and locks the rows of the change's tenants. Returns no row if the node's row is
- * gone. The lock on the node's row lasts until the transaction ends. Whoever removes the row waits for the lock; the renewal of
- * the lease does not.
+ * gone. The lock on the node's row lasts until the transaction ends. A session that removes the row waits for the lock; a session
+ * that renews the lease does not.
  */
 const enter = `with alive as (select node from nodes where node = $1 for key share),
     locked as (select 1 from tenants where tenant = any($3) order by tenant for no key update)
@@ -103,9 +103,9 @@ export class WritingSession implements AsyncDisposable {
   }
 
   /**
-   * Begins a transaction that holds the rows of these tenants. Whatever changes a tenant's jobs locks the tenant's row first, and
-   * everyone locks these rows in the same order. So a change sees what others have committed, no other change comes between its
-   * reads and its writes, and two nodes never wait for each other's rows.
+   * Begins a transaction that locks the rows of these tenants. Every change to a tenant's jobs locks the tenant's row first, and
+   * all sessions lock these rows in the same order. So a change sees what others have committed, no other change comes between
+   * its reads and its writes, and two nodes never wait for each other's rows.
    *
    * Resolves to the number of the change, or to null if the node's row is gone. In that case nothing may be committed.
    */
@@ -122,7 +122,7 @@ export class WritingSession implements AsyncDisposable {
   }
 
   /**
-   * The outcome of the last change, to be asked if its session was lost.
+   * The outcome of the last change. Call this if the session of that change was lost.
    *
    * @throws StoreError `locked` if the node's row is gone; `unreachable` while the database cannot be reached
    */

@@ -1,4 +1,4 @@
-/** A job's detail is made from what is stored, and claims nothing else. */
+/** A job's detail is made from stored data, and claims nothing else. */
 import type { JobDetail } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import {

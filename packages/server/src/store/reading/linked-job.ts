@@ -1,6 +1,6 @@
 /**
  * A job as a link shows it. Parts of the submission that the link does not show are left out here, on the thread that reads them.
- * So is everything else about the job that the contract does not list for links.
+ * Everything else about the job that the contract does not list for links is left out, too.
  */
 import type { LinkedJob, StoredSpec } from '@vouchbox/protocol';
 import { inputsOf, isForLinks, LINK_PARTS, type LinkPart } from '@vouchbox/protocol/vocabulary';

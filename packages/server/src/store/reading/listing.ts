@@ -54,8 +54,8 @@ interface LabelAsked {
 }
 
 /**
- * A page of the jobs with one label, in list order. One query looks up each job's language, and skips the jobs that it leaves
- * out. Separate queries for a few jobs each could be thousands of queries.
+ * A page of the jobs with one label, in list order. One query looks up each job's language, and skips jobs in other languages.
+ * With a separate query for every few jobs, there could be thousands of queries.
  */
 function ofLabel(db: StoreDatabase, { tenant, created_at, job_id, limit, label, language }: Range & LabelAsked) {
   return db

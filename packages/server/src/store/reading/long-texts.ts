@@ -1,7 +1,7 @@
 /**
- * The long texts in answers about a job: a page of events, and a program's output. They are JSON and come in pieces, so that no
- * whole text is held while a slow client reads it. An extent tells a text's length and the events that make up the text. These
- * events never change, so every piece belongs to the same text, however late it is read.
+ * The long texts in answers about a job: a page of events, and a program's output. These texts are JSON and come in pieces, so
+ * that no whole text is held while a slow client reads it. An extent tells a text's length and the events that make up the text.
+ * These events never change, so every piece belongs to the same text, however late it is read.
  */
 import { HASH_VERSION, resultPartOf } from '@vouchbox/evidence';
 import type { ArtifactRecord, OutputRecord, StreamName } from '@vouchbox/protocol';

@@ -1,6 +1,6 @@
 /**
- * The whole record of a terminal job, as it is stored, for the signer. It is not parsed or checked here, because the signer finds
- * any damage.
+ * The whole record of a terminal job, as it is stored, for the signer. The record is not parsed or checked here, because the
+ * signer finds any damage.
  */
 
 import { hasKey, JOB, same, selectBy } from '../by-column.ts';
@@ -40,8 +40,8 @@ const selectTerminal = prepared((db, key: JobKey) =>
 const selectHistory = selectBy('events', JOB, HISTORY_COLUMNS, { orderBy: 'seq' });
 
 /**
- * The records of jobs, in order. Reading stops once they have `bytesMax` bytes; the first is always read. If one record cannot be
- * read, the others are still returned.
+ * The records of jobs, in order. Reading stops once the records read have `bytesMax` bytes; the first is always read. If one
+ * record cannot be read, the others are still returned.
  */
 export async function terminalRecords(
   db: StoreDatabase,

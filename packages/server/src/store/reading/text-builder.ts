@@ -42,7 +42,7 @@ export class TextBuilder {
     if (this.#text.length >= pieceBytes) this.#endPiece();
   }
 
-  /** Ends the text at the event `until`. The events from the last added one to `until` add nothing to the text. */
+  /** Ends the text at the event `until`. The events after the last added event, up to `until`, add nothing to the text. */
   end(until: number): KeptText {
     const last = this.#pieces.at(-1);
     this.#last = until;

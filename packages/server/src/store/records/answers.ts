@@ -27,7 +27,7 @@ export type AcceptedJob = Pick<JobSummary, 'job_id' | 'created_at'>;
 /** The result of an admission, decided and stored in one transaction. `full` says whose bound was reached. */
 export type AdmitResult =
   | { readonly kind: 'created'; readonly job: AcceptedJob }
-  /** `peer` is the interactor's job, if the first submission had one. */
+  /** `peer` is the interactor's job, if the first submission had an interactor. */
   | { readonly kind: 'replayed'; readonly job: AcceptedJob; readonly peer: string | null }
   | { readonly kind: 'key_reused' }
   /** The grading that would make the job has ended or is to end. */
@@ -49,7 +49,7 @@ export interface ChosenJob extends QueuedJob {
 export interface QueueAnswer {
   /** The jobs in the order in which they should run. */
   readonly jobs: readonly ChosenJob[];
-  /** Whether the queue has no jobs but these and those that the caller has already taken. */
+  /** Whether every job in the queue is one of these, or was already taken by the caller. */
   readonly isEmpty: boolean;
   /** Two of the tenants that ever submitted a job; fewer if there are fewer. */
   readonly tenants: readonly string[];
@@ -75,8 +75,8 @@ export interface Message {
 }
 
 /**
- * What a change added to a job. A node that follows the job gets this with the message, and need not read it. A later version may
- * add members, but must change none.
+ * What a change added to a job. A node that follows the job gets the additions with the message, and need not read them. A later
+ * version may add members, but must change none.
  */
 export interface Added extends JobKey {
   readonly events: readonly StoredEvent[];

@@ -27,7 +27,7 @@ export interface AdmitInput extends JobKey {
     /** SHA-256 of the canonical spec as submitted. */
     readonly spec_sha256: string;
   } | null;
-  /** The digest that equal builds share. If an equal build has succeeded, it is returned, and the key is not used up. */
+  /** The digest that equal builds share. If an equal build succeeded, it is returned, and the idempotency key stays unused. */
   readonly build_sha256?: string;
   readonly queueMax: number;
   readonly tenantQueueMax: number;
@@ -88,7 +88,7 @@ export interface Shares {
   readonly tenantSlots: number | null;
 }
 
-/** What the dispatcher says when it asks for queued jobs. */
+/** The dispatcher's request for queued jobs. */
 export interface QueueChoice extends Shares {
   /** Jobs that the dispatcher has already taken and that may still be queued. */
   readonly exclude: readonly string[];
@@ -110,15 +110,15 @@ export interface OutputRun {
 }
 
 /**
- * Records with the same stream and time. Each record is given as the length of its text in UTF-16 units. For a `partial` record,
- * which no newline follows, it is the bitwise complement of the length.
+ * Records with the same stream and time. Each record is given as the length of its text in UTF-16 units. A `partial` record,
+ * which no newline follows, is given as the bitwise complement of that length.
  */
 export type OutputGroup = readonly [stream: StreamName, timestamp: string, lengths: readonly number[]];
 
 /** A part of a job's history, to be stored. */
 export type HistoryPart = EventBody | OutputRun;
 
-/** What is known when a job's work is over; the store adds what only the terminal transaction can know. */
+/** The facts that are known when a job's work is over. The store adds the facts that only the terminal transaction can know. */
 export interface FinishInput extends JobKey {
   readonly status: TerminalStatus;
   readonly terminal_reason: TerminalReason;
@@ -137,7 +137,7 @@ export interface FinishInput extends JobKey {
   /** The usage of the program alone. Absent if the program did not run, or if its usage was not observed separately. */
   readonly programUsage?: ProgramUsage;
   readonly output: ExecutorOutput | null;
-  /** What was observed of the interaction, if the program talked to another one. */
+  /** What was observed of the interaction, if the program talked to another program. */
   readonly interaction?: ObservedInteraction;
   /** Facts that are signed beside the receipt: the executor's, and those about other jobs. Left out if there are none. */
   readonly also?: Readonly<Record<string, unknown>>;

@@ -18,7 +18,7 @@ export interface LogOpening extends Pick<LogState, 'host' | 'tree' | 'log_key' |
   readonly body: Uint8Array;
 }
 
-/** How far the log has come. */
+/** The sizes of the log, and its count of waiting statements. */
 export interface LogCounts extends Readonly<Pick<LogStateTable, 'host' | 'tree' | 'size' | 'signed_size'>> {
   /** How many statements wait for their places. */
   readonly waiting: number;

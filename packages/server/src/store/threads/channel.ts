@@ -40,10 +40,10 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
   #now: NodeJS.Immediate | undefined;
   #later: NodeJS.Timeout | undefined;
   #lastId = 0;
-  /** The error with which calls are rejected; null while they are accepted. */
+  /** The error with which calls are rejected; null while calls are accepted. */
   #refusal: StoreError | null = null;
 
-  /** Takes over a thread. It loads by itself, but opens the store only on request. */
+  /** Takes over a thread. The thread loads by itself, but opens the store only on request. */
   constructor({ thread, patient = new Set(), onProblem }: ChannelOptions) {
     this.#onProblem = onProblem;
     this.#patient = patient;
@@ -54,7 +54,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
       this.#lose('a thread of the store ended');
       this.#ended.resolve();
     });
-    this.#opened.promise.catch(() => {}); // `open` passes the error on; unhandled, it would end the process.
+    this.#opened.promise.catch(() => {}); // `open` passes the error on; an unhandled rejection would end the process.
   }
 
   /** Resolves when the thread has ended. */
@@ -155,7 +155,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
     this.#refuse(error);
   }
 
-  /** Rejects every waiting call and every later one, all for the first reason. */
+  /** Rejects every waiting call and every later call, all for the first reason. */
   #refuse(error: StoreError): void {
     this.#refusal ??= error;
     this.#opened.reject(this.#refusal);

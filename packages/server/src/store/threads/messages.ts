@@ -2,9 +2,9 @@
 import { StoreError, type StoreErrorCode } from '../store-error.ts';
 
 /**
- * What is checked when a store is opened. `quick` reads every page of its file. `full` also compares the indexes with their
- * tables, follows every reference, and recomputes every chain and every receipt. A database server looks after its own files: for
- * a store on a server, `quick` checks nothing, and `full` recomputes the chains and the receipts.
+ * What is checked when a store is opened. `quick` reads every page of the store's file. `full` also compares the indexes with
+ * their tables, follows every reference, and recomputes every chain and every receipt. A database server looks after its own
+ * files: for a store on a server, `quick` checks nothing, and `full` recomputes the chains and the receipts.
  */
 export type StoreCheck = 'off' | 'quick' | 'full';
 

@@ -2,7 +2,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Report, Request, ThreadData } from './messages.ts';
 
-/** What the service uses of a thread. A `Worker` fits this. */
+/** The part of a thread's interface that the service uses. A `Worker` has this part. */
 export interface Thread {
   /** Sends a message. The buffers in `moved` are empty here afterwards. */
   postMessage(request: Request, moved?: ArrayBuffer[]): void;

@@ -118,7 +118,7 @@ export async function answerToolCall(db: StoreDatabase, input: ToolAnswerInput):
     takeBytes.send(db, { ...call, bytes });
   });
   const answer_seq = linked.tail.chain_seq;
-  // The outcome is parsed from the stored text, as everywhere else that gives the program an answer.
+  // The outcome is parsed from the stored text, as in all other code that gives the program an answer.
   const given = JSON.parse(text) as GivenAnswer['outcome'];
   const answer = { answer_seq, after: asked.after ?? 0, call: asked.call ?? 0, outcome: given };
   const toFollow = eventsToFollow(linked, input.isFollowed ?? false);

@@ -42,6 +42,6 @@ test('the lines for answers contain no text that looks like a credential', () =>
   expect(lines.join('')).not.toContain('CANARY');
 });
 
-test('an answer is logged only if the log’s level includes its own', () => {
+test('an answer is logged only if the log’s level includes the level of the answer’s line', () => {
   expect(linesOf([ANSWER], 'warn')).toEqual([]);
 });

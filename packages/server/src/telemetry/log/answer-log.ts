@@ -1,7 +1,7 @@
 /**
- * Writes one line for each answer, beside the log's other lines. The members of this line are known and contain no
- * secret, so this module writes the line directly. Through the logger, it would cost as much as the rest of a small
- * answer. Text that looks like a credential is still cut out.
+ * Writes one line for each answer, beside the log's other lines. The members of this line are known and contain no secret, so
+ * this module writes the line directly. Writing the line through the logger would cost as much as the rest of a small answer.
+ * Text that looks like a credential is still cut out.
  */
 import { type DestinationStream, symbols } from 'pino';
 import { isoTime } from './iso-time.ts';

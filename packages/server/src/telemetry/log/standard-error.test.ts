@@ -37,7 +37,7 @@ test('log lines that a slow reader does not take at once are written later, in o
   expect(reader.text).toBe('one\ntwo\nthree\nfour\n');
 });
 
-test('lines beyond a bound are lost if their reader takes nothing, and later it gets only whole lines', () => {
+test('lines beyond a bound are lost if their reader takes nothing, and the reader later gets only whole lines', () => {
   const { reader, log } = slowReader();
   const line = `${'x'.repeat(1023)}\n`;
   for (let count = 0; count < 2000; count++) log.write(line);

@@ -104,7 +104,7 @@ export function readKeyFile(path: string): SigningKey {
   return signingKeyOf(path, pem);
 }
 
-/** The public half of the stored private key, even if others than its owner can read that key; null if it cannot be read. */
+/** The public half of the stored private key, even if users other than its owner can read that key; null if it cannot be read. */
 export function readPublicHalf(dataDir: string): SigningKey | null {
   const { privateKey: path } = keyPaths(dataDir);
   try {

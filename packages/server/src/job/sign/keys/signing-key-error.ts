@@ -2,7 +2,7 @@
 
 /**
  * - `missing`: there is no key, although results were signed here before
- * - `exposed`: others than the owner may read or replace the key
+ * - `exposed`: users other than the owner may read or replace the key
  * - `malformed`: the file holds no Ed25519 key
  * - `unusable`: the file or its directory cannot be read or made
  */

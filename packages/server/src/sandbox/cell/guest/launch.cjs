@@ -9,7 +9,7 @@ const WORK = process.cwd();
 const SOURCE = process.argv[2];
 /** The value of a word NAME=VALUE that the cell gave its interpreter. */
 const wordOf = (name) => process.argv.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1);
-/** The module through which the program calls tools, if it may. */
+/** The module through which the program calls tools, if it may call them. */
 const TOOLS = wordOf('tools');
 /** Where the job's libraries go, if it has any. */
 const LIBRARIES = wordOf('libraries');
@@ -68,7 +68,7 @@ function isModule(source) {
   return asAsync === null || MODULE_ONLY.test(asAsync);
 }
 
-/** The parser's message about CommonJS source; null if it compiles. */
+/** The parser's message about CommonJS source; null if the source compiles. */
 function problemOf(source, filename) {
   try {
     compileFunction(source, WRAPPER, { filename });
@@ -79,8 +79,8 @@ function problemOf(source, filename) {
 }
 
 /**
- * Makes a program that has nothing more to do end through `process.exit()`, with the same events and exit code. When Node ends by
- * itself, it first takes the heap apart piece by piece, although the kernel then frees it anyway.
+ * Calls `process.exit()` once the program has nothing more to do, with the same events and exit code. When Node ends by itself,
+ * it first takes the heap apart piece by piece, although the kernel then frees the heap anyway.
  */
 function endAtOnce() {
   const exit = process.exit.bind(process);

@@ -1,6 +1,6 @@
 # An interpreter that runs before any job exists. The interpreter of each cell is a fork of this one. `launcher.serve`
-# (template.c) returns only in such a fork, which then continues as if it had been started. Most of the code is in other files,
-# because Python at its end frees what it read from its first file, and a fork must copy the changed pages.
+# (template.c) returns only in such a fork, which then continues as if it had been started. Most of the code is in other files:
+# when Python ends, it frees the code of its first file, and a fork must copy each page that this changes.
 with open("/svc/guest/warm.py", "rb") as file:
     exec(compile(file.read(), file.name, "exec"))
 launcher.serve()

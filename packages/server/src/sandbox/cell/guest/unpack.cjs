@@ -15,10 +15,10 @@ const MODULES = 'node_modules';
 /** The archive cannot be unpacked. */
 class Unfit extends Error {}
 
-/** How many bytes are missing to fill the last unit. */
+/** How many bytes the last unit lacks. */
 const restOf = (size, unit) => (unit - (size % unit)) % unit;
 
-/** Reads from a stream, as much as is asked for. */
+/** Reads a stream in parts of the size that the caller asks for. */
 class Packed {
   #pieces;
   #piece = Buffer.alloc(0);
@@ -180,8 +180,8 @@ async function unpack(archive, place) {
 exports.prepare = () => fs.access('/', () => {});
 
 /**
- * Unpacks the libraries into a directory with the name that packages expect, so that they find one another, and makes it visible
- * beside the program.
+ * Unpacks the libraries into a directory with the name that packages expect, so that they find one another. A link beside the
+ * program leads to the directory.
  */
 exports.offer = async (archive, place, work) => {
   try {

@@ -26,7 +26,7 @@ export type ObservedPosture = Pick<
 >;
 
 /**
- * What the host's kernel shows of a namespace cell from outside: text from /proc, under the names that `report.c` uses.
+ * The host kernel's view of a namespace cell from outside: text from /proc, under the names that `report.c` uses.
  */
 export interface CellReport {
   /** `init/status`, `status`, `mountinfo`, `/proc/net/dev` or `ns/NAME`. Empty if it could not be read. */
@@ -157,7 +157,7 @@ const MOUNT_FLAGS: Readonly<Record<string, readonly string[]>> = {
   '/svc/guest': ['ro', 'nosuid', 'nodev', 'noexec'],
 };
 
-/** The mount flags that gVisor shows. `nosuid` and `nodev` are missing: its cells get no new privileges and no host devices. */
+/** The mount flags that gVisor shows. `nosuid` and `nodev` are missing: a gVisor cell gets no new privileges or host devices. */
 const SHOWN_BY_GVISOR: ReadonlySet<string> = new Set(['ro', 'noexec']);
 
 /** The flags that are not on. If a kernel does not show all flags, only those in `shown` are checked. */
@@ -174,7 +174,7 @@ function missingMountFlags(mounts: readonly GuestMount[], shown?: ReadonlySet<st
 /** File systems that are made for each cell. */
 const OF_ONE_CELL: ReadonlySet<string> = new Set(['devpts', 'overlay', 'proc', 'tmpfs']);
 
-/** The host's devices, shown in a user namespace, because none can be made there: `DEVICES` in `mounts.c`. */
+/** The host's devices that a cell in a user namespace sees, because no device can be made there: `DEVICES` in `mounts.c`. */
 const SHOWN_DEVICES: ReadonlySet<string> = new Set(
   ['null', 'zero', 'full', 'random', 'urandom', 'tty'].map((name) => `/dev/${name}`),
 );

@@ -59,7 +59,7 @@ it.each([
   },
 );
 
-it('a memory limit that is refused for another reason fails with that reason', async () => {
+it('a memory limit that the kernel refuses for another reason than memory in use fails with that reason', async () => {
   const group = { location: V1, unreclaimableBytes: () => 0 };
   const refused = Object.assign(new Error('gone'), { code: 'ENODEV' });
   await expect(holdMemory(group, { wanted: MIB, inUse: () => 0 }, () => Promise.reject(refused))).rejects.toBe(refused);

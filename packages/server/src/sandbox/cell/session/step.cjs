@@ -53,7 +53,7 @@ function isOfLibraries(path, entry) {
   );
 }
 
-/** The paths of `/work` that are kept, as bytes, parents first. `own` has the paths that are the service's. */
+/** The paths of `/work` that are kept, as bytes, parents first. `own` has the service's own paths. */
 function* filesBelow(own, directory = Buffer.alloc(0)) {
   const found = fs.readdirSync(below(directory), { withFileTypes: true, encoding: 'buffer' });
   for (const entry of found.toSorted((one, other) => Buffer.compare(one.name, other.name))) {
@@ -97,7 +97,7 @@ function writeFiles(out, program) {
   return { count, leftOut };
 }
 
-/** The properties that the program set and that structured clone accepts, and why it does not accept the others. */
+/** The properties that the program set and that structured clone accepts, and for each other property the reason against it. */
 function keptGlobals(before) {
   const leftOut = new Map();
   const values = [];

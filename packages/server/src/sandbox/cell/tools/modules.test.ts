@@ -9,7 +9,7 @@ const exited = { kind: 'exited', exit_code: 0 };
 /**
  * `fail` fails. Calls of `hold` are answered once two are open, the later call first. A call of `turn` is answered when a call
  * with a higher `n` comes; the default of `n` is the number of the call. A call with `last` is answered at once, and so are all
- * that wait. Every other tool returns its arguments.
+ * waiting calls. Every other tool returns its arguments.
  */
 function tools() {
   const held: number[] = [];

@@ -6,7 +6,7 @@ const unready = unreadyPosture('gvisor', { name: 'runsc', version: null, platfor
 const late = new BootstrapError('bootstrap', 'late', unready, { cause: new NotReadyInTime(5000) });
 const broken = new BootstrapError('bootstrap', 'no such file', unready, { cause: new Error('no such file') });
 
-/** Tries a platform. Each try fails with the next failure. Returns the factor of each try, then any error. */
+/** Tries a platform. Each try fails with the next failure. Returns the factor of each try, then the error, if any. */
 async function timesOf(platform: 'systrap' | 'kvm', failures: Error[]): Promise<readonly (number | string)[]> {
   const times: (number | string)[] = [];
   const tried = tryTwice({ platform }, async (most) => {

@@ -1,6 +1,6 @@
 /**
  * Chooses how gVisor intercepts system calls on this host, and what starts its cells. It tries each way, because a platform may
- * hang instead of failing, and `runsc` itself does not report this reliably. The choice is remembered until the next boot.
+ * hang instead of failing, and `runsc` itself does not report reliably what works. The choice is remembered until the next boot.
  */
 
 import { SECOND_TRY_TIMES } from '../../kernel/host/patience.ts';

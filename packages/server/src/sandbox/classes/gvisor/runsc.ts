@@ -19,8 +19,8 @@ export type GvisorPlatform = (typeof GVISOR_PLATFORMS)[number];
 
 /**
  * gVisor takes only as much of a blocking write as the host's pipe has room for. No other kernel cuts such a write. A program may
- * drop the rest, and its record would then lack it. So the pipe holds twice the recording cap of a stream (a page may be half
- * full): no write is cut before the record is full. The pages count as the job's memory.
+ * drop the bytes that were cut off, and its record would lack them. So the pipe holds twice the recording cap of a stream (a page
+ * may be half full): no write is cut before the record is full. The pages count as the job's memory.
  */
 const GVISOR_PIPE_BYTES = 2 * streamBytesMax;
 

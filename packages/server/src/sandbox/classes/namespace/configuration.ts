@@ -13,7 +13,7 @@ import { hasOneUser, isRootOfHost, usersOfCells } from '../../kernel/user-namesp
 import { runOf } from '../../program/stages.ts';
 import { readingWord, writingWord } from './group-words.ts';
 
-/** The memory limit of a template. It only starts and makes copies, and each copy moves to its own group at once. */
+/** The memory limit of a template. A template only starts and makes copies, and each copy moves to its own group at once. */
 const TEMPLATE_MEMORY_BYTES = 128 * 1024 * 1024;
 const TEMPLATE_PROCESSES = 16;
 
@@ -58,7 +58,7 @@ export function launcherConfiguration(options: CellOptions, template: Template |
   const flagsAt = (path: string) => flagsOf(mounts.find(({ destination }) => destination === path) as CellMount).flags;
   const { readings } = options.group.plan;
   const run = runOf(options);
-  // `launch.sh` only waits. The launcher does this itself and saves the start of a shell.
+  // `launch.sh` only waits. The launcher waits in its place, which saves the start of a shell.
   const executesLate = run.guest === 'launch.sh';
   const { compiler, program } = executesLate ? { compiler: run.compiler ?? [], program: run.command } : described;
   const lines = [

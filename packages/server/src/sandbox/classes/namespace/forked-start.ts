@@ -1,7 +1,7 @@
 /**
  * One forked cell, from the request to its launcher until nothing of it is left. The launcher makes and removes the cell's
- * groups, sets its limits and reads the kernel's reports on it. Each step takes one message; done here, it would take dozens
- * of system calls on the service's main thread. This module judges the reports.
+ * groups, sets its limits and reads the kernel's reports on it. Each step takes this module one message, instead of dozens of
+ * system calls on the service's main thread. This module judges the reports.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { within } from '../../../ground/waiting/within.ts';
@@ -67,7 +67,7 @@ export function startForked(launcher: Launcher, options: CellOptions, boot: Boot
         END_MILLISECONDS_MAX,
         null,
       );
-      // Only an unmade cell needs an abort, which is costly: it creates an error with a stack.
+      // Only a cell that was not made needs the abort. An abort is costly, because it creates an error with a stack.
       if (cell === null) unwanted.abort();
       if (cell === null || !(await cell.end())) await group.remove();
     },

@@ -1,8 +1,8 @@
 /**
- * The protocol with one launcher, a small process that forks cells of one language and runtime pack (`launcher.h`). It
- * starts with the first request for a cell, and again after it has died; its cells die with it. After a number of cells or
- * some time another launcher replaces it, so that later cells do not share what the copies of one template have in common
- * (decision 0049). A launcher that no longer answers is killed, and its cells with it; the next request starts another one.
+ * The protocol with one launcher, a small process that forks cells of one language and runtime pack (`launcher.h`). The first
+ * request for a cell starts the launcher, and so does the first request after it has died; its cells die with it. After a number
+ * of cells or some time another launcher replaces it, so that later cells do not share the things that all copies of one template
+ * have in common (decision 0049). A launcher that no longer answers is killed with its cells; the next request starts another.
  */
 import { unless } from '../../../ground/waiting/unless.ts';
 import { type LaunchedCell, type LauncherOptions, type LaunchRequest, Serving } from './serving.ts';
@@ -31,14 +31,14 @@ export class Launcher implements AsyncDisposable {
     return await made;
   }
 
-  /** Makes no more cells. Resolves once the last one is gone, and the launcher with it. */
+  /** Makes no more cells. Resolves once the last cell and the launcher are gone. */
   async retire(): Promise<void> {
     await this.#startNoMore();
     for (const serving of this.#processes) serving.retire();
     await Promise.all([...this.#processes].map((serving) => serving.ended));
   }
 
-  /** Ends the launcher and with it every cell it made. */
+  /** Ends the launcher and every cell that it made. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#startNoMore();
     await Promise.all([...this.#processes].map((serving) => serving.close(this.#options.silentMilliseconds)));
@@ -53,7 +53,7 @@ export class Launcher implements AsyncDisposable {
     for (;;) {
       this.#serving ??= this.#start();
       const serving = await this.#serving;
-      // Another process may have replaced it meanwhile.
+      // Another process may have replaced this one meanwhile.
       if (!serving.isRetired) return serving;
     }
   }
@@ -71,7 +71,7 @@ export class Launcher implements AsyncDisposable {
     return starting;
   }
 
-  /** The old process makes cells until the new one is ready. If the new one cannot be started, the next cell tries again. */
+  /** The old process makes cells until the new one is ready. If the new one cannot be started, the next request tries again. */
   #replace(serving: Serving): void {
     if (this.#successor !== null || serving.isRetired || this.#isClosed) return;
     this.#successor = this.#start();

@@ -28,13 +28,13 @@ export const PYTHON_TEMPLATE: Template = {
 /** How long a launcher may take to be ready on an ordinary host: longer than a cell may take while a job waits for it. */
 const READY_MILLISECONDS_MAX = 30_000;
 
-/** On a busy ordinary host, a launcher is asked for a sign of life after this silence, and killed after as long again. */
+/** On a busy ordinary host, a launcher is asked for a sign of life after this silence, and killed after twice this silence. */
 const SILENT_MILLISECONDS_MAX = 5000;
 
 /** How many processes in the group of a cell are not the job's: process 1. */
 const OWN_PROCESSES = 1;
 
-/** Whether the launcher was built. In a checkout, the set-up needs gcc and the headers of libseccomp for that. */
+/** Whether the launcher was built. In a checkout, the set-up needs gcc and the headers of libseccomp to build it. */
 export function isLauncherBuilt(): boolean {
   return existsSync(LAUNCHER_PROGRAM);
 }

@@ -40,9 +40,9 @@ export interface LaunchRequest {
   readonly id: string;
   /** The host user that is root in the cell. The next one is the cell's other user. */
   readonly rootUid: number;
-  /** The words to write to its groups before any process is in them, as `groups.c` reads them. */
+  /** The words to write to the cell's groups before any process is in them, as `groups.c` reads them. */
   readonly accesses: string;
-  /** Whether its program may call tools. Default: false. */
+  /** Whether the cell's program may call tools. Default: false. */
   readonly hasTools?: boolean;
   /** Aborts when the cell is no longer wanted. The cell is then not begun. */
   readonly unwanted?: AbortSignal;
@@ -61,7 +61,7 @@ export interface LauncherOptions {
   readonly reserve?: (() => ReservedCell) | undefined;
   /** How long the launcher may take to be ready. This includes starting an interpreter for a template. */
   readonly readyMilliseconds: number;
-  /** How long a process may be silent while its answer is awaited. Then it is asked, and may be silent for as long again. */
+  /** How long a process that owes an answer may be silent. Then it is asked for any answer, and may be silent as long again. */
   readonly silentMilliseconds: number;
   /** How many cells one process makes before another replaces it. Default: 256. */
   readonly cellsOfOneMax?: number;
@@ -112,7 +112,7 @@ export class Serving {
     });
     const serving = new Serving(child, options, template);
     const description = child.stdio[3] as Writable;
-    description.on('error', () => {}); // The launcher may be gone: its exit says so.
+    description.on('error', () => {}); // The launcher may have ended, and its exit reports that.
     const lines = template === null ? configuration : [...configuration, ...templateLines(template)];
     description.end(`${lines.join('\n')}\n`);
     const tooLate = setTimeout(() => serving.#kill(new NotReadyInTime(readyMilliseconds)), readyMilliseconds);

@@ -19,14 +19,14 @@ const TEMPLATES_MAX = 16;
 const OWNERS_MAX = 1024;
 
 export interface TemplatesOptions {
-  /** Resolves to a launcher once the launcher has made a copy of its template. Rejects if it cannot make one. */
+  /** Resolves to a launcher once the launcher has made a copy of its template. Rejects if it cannot make a copy. */
   readonly open: (request: TemplateRequest) => Promise<Launcher>;
   /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
 }
 
 interface Template {
-  /** Null until it can make copies. */
+  /** Null until the template can make copies. */
   launcher: Launcher | null;
   readonly opened: Promise<void>;
   askedAt: number;
@@ -137,7 +137,7 @@ export class Templates implements AsyncDisposable {
   }
 }
 
-/** Puts a row last, and drops the first one if there are too many. */
+/** Puts a row last, and drops the first row if there are too many. */
 function remember<Row>(rows: Map<string, Row>, key: string, row: Row): void {
   rows.delete(key);
   rows.set(key, row);

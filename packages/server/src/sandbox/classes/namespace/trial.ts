@@ -7,7 +7,7 @@ import type { CellOptions } from '../../cell/runtime.ts';
 import { NotReadyInTime } from '../../sandbox.ts';
 import type { Launcher } from './launcher.ts';
 
-/** Resolves to the launcher once it has made a copy of its template. If it cannot, ends it and rejects. */
+/** Resolves to the launcher once it has made a copy of its template. If it makes no copy, ends the launcher and rejects. */
 export async function tried(
   launcher: Launcher,
   { reserve, readyMilliseconds }: Pick<CellOptions, 'reserve' | 'readyMilliseconds'>,

@@ -35,7 +35,7 @@ function processOf(args: readonly string[], env: readonly string[], resources: R
     },
     rlimits: Object.entries(resources).map(([name, value]) => ({ type: `RLIMIT_${name}`, soft: value, hard: value })),
     noNewPrivileges: true,
-    // The stage sets this value before the runtime starts. A lower value is not allowed.
+    // `svc-stage` has set this value before the runtime starts. A lower value is not allowed.
     oomScoreAdj: 1000,
   };
 }

@@ -33,7 +33,7 @@ const ANSWER_MILLISECONDS_MAX = 10_000;
 /** How a cell is observed: from the host through its runtime's process, or from the report of process 1. */
 type Observe = (runtimePid: number, report: GuestReport) => ObservedPosture;
 
-/** A runtime that the stage starts for each cell, and that executes our process 1 in the cell. */
+/** A runtime that `svc-stage` starts for each cell, and that executes our process 1 in the cell. */
 export interface StartedRuntime extends Runtime {
   /** The program that joins the cell's groups, makes its mounts and then executes the command. */
   stage(options: CellOptions): readonly string[];

@@ -153,7 +153,7 @@ function endOf(status: WaitStatus): RunEnd {
   };
 }
 
-/** Makes the directory, starts the interpreter in it and observes it. If that fails, nothing of it is left. */
+/** Makes the directory, starts the interpreter in it and observes the interpreter. If a step fails, nothing is left. */
 async function begin(options: HostCellOptions): Promise<Parts> {
   const { directory, language } = options;
   await using held = new AsyncDisposableStack();
@@ -199,9 +199,9 @@ function startIn(work: string, { command, uid, environment, hasTools }: HostCell
   const user = uid === null ? {} : { uid, gid: uid };
   const settings = { env: environment, cwd: work, extra: ['pipe', 'pipe', 'pipe'] as const, hasTools, ...user };
   const { child, pipes } = spawnWithPipes([PERL, SUPERVISE, hasTools ? '5' : '3', ...command], settings);
-  pipes.catch(() => {}); // The code that waits for them gets the error; disposing ignores it.
+  pipes.catch(() => {}); // The code that waits for the pipes gets the error; disposing ignores it.
   const [release, readiness, report] = child.stdio.slice(3) as [Socket, Socket, Socket];
-  release.on('error', () => {}); // The guest program may be dead already: its exit says so.
+  release.on('error', () => {}); // The guest program may be dead already, and its exit reports that.
   const supervisor = child.pid ?? 0;
   // The group is killed as soon as the supervisor ends, because another group may get its id later.
   let isOver = supervisor === 0;

@@ -1,4 +1,4 @@
-# Before a process executes another program, gives it real pipes for stdin, stdout and stderr, and for tools if it has some. The
+# Gives a process real pipes for stdin, stdout and stderr, and for its tools if it has tools, before it executes its program. The
 # service opens the other ends through /proc/PID/fd. Node cannot make a pipe: it gives a child sockets, which no program can open
 # again as /dev/stdin. A named pipe could be opened again, but opening it waits for the other end.
 use strict;
@@ -25,8 +25,8 @@ sub call {
     return syscall($number->{$name}, @_);
 }
 
-# Descriptors of the service's ends, in the order stdin, stdout, stderr, tool answers, tool calls. `pipes.ts` knows the same
-# numbers. Then the child's ends, first where they are kept and then where the program has them.
+# Descriptors in the order stdin, stdout, stderr, tool answers, tool calls. OURS are the service's ends; `pipes.ts` has the same
+# numbers. CHILDS are the numbers at which the child's ends are kept, and PLACES those at which the program gets them.
 my @OURS   = (20, 21, 22, 28, 29);
 my @CHILDS = (40, 41, 42, 43, 44);
 my @PLACES = (0, 1, 2, 30, 31);

@@ -68,10 +68,10 @@ export interface Writing extends GroupFile {
   readonly value: number;
 }
 
-/** Which files of a group hold which values. The service carries the plan out, or tells a launcher to do so. */
+/** Plans which files of a group are read and written. The service carries the plan out, or tells a launcher to do so. */
 export interface GroupPlan {
   readonly readings: Readings;
-  /** What to write for these limits, in order. `now` are the present limits: an unchanged limit is not written again. */
+  /** The values to write for these limits, in order. `now` has the present limits: an unchanged limit is not written again. */
   toLimit(limits: GroupLimits, now: GroupLimits): readonly Writing[];
   /** Sets the group's share of the processors when others want them too; a job's share is 1. Empty if shares cannot be set. */
   toShare(part: number): readonly Writing[];

@@ -18,7 +18,7 @@ beforeAll(() => {
 });
 afterAll(() => groups.dispose());
 
-/** A shell inside the group that runs `script` once it is there. */
+/** A shell that runs `script` once the shell is in the group. */
 function startIn(group: Group, script: string): ChildProcess {
   const child = spawn('/bin/sh', ['-c', `read _; ${script}`], { stdio: ['pipe', 'pipe', 'ignore'] });
   for (const file of group.joinFiles) writeFileSync(file, String(child.pid));

@@ -17,7 +17,7 @@ function v2Mount(controllers: string): string {
 const line = (path: string, type: string, options: string) =>
   `30 25 0:26 / ${path} rw,nosuid shared:4 - ${type} ${type} rw,${options}`;
 
-/** A delegated group. The process may not write the files of the mount's root; here they are missing for that reason. */
+/** A delegated group. On a real host, the process may not write the files of the mount's root; here those files are missing. */
 function delegated(controllers: string, name = 'system.slice/vouchbox.service') {
   const mount = mkdtempSync(join(root, 'v2-'));
   const own = join(mount, name);

@@ -204,7 +204,7 @@ function sharesOf(pid: number): Shares {
   return Number.isNaN(own + shared) ? { own: residentOf(pid), shared: 0 } : { own, shared };
 }
 
-/** The bytes used in a place; zero if the place has no file system of its own, but is part of one of the host's. */
+/** The bytes used in the tmpfs at `place`; zero if `place` is no mount point of a tmpfs. */
 function filledAt(root: string, place: string): number {
   try {
     if (statSync(root + place).dev === statSync(`${root}/`).dev) return 0;

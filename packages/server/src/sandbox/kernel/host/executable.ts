@@ -62,7 +62,7 @@ function versionIn(text: string, pattern: RegExp): string | null {
   return pattern.exec(text)?.[1] ?? null;
 }
 
-/** SHA-256 of an executable, in hex. It is read once after each boot, and again if it changed. */
+/** SHA-256 of an executable, in hex. The executable is read once after each boot, and again if it changed. */
 export function digestOf(path: string, remembered = digestsFile()): string {
   const identity = identityOf(path);
   const known = recalled(remembered, path, identity);

@@ -1,6 +1,6 @@
 /**
  * How much longer the deadlines of a start must be on this host. Deadlines exist only to end what hangs. On a slow or busy host
- * they are multiplied by a factor: how many times as long a fixed piece of work took as on an ordinary machine.
+ * they are multiplied by a factor: the time that a fixed piece of work takes here, divided by its time on an ordinary machine.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';

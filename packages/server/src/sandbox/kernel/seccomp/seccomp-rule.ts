@@ -40,7 +40,7 @@ export function matches(index: number, mask: number, value: number): Argument {
   return { index, value: mask, valueTwo: value, op: 'SCMP_CMP_MASKED_EQ' };
 }
 
-/** A pattern for `matches`. */
+/** The mask and the value for a condition made by `matches`. */
 export interface Pattern {
   readonly mask: number;
   readonly value: number;

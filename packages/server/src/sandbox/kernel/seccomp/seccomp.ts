@@ -8,7 +8,7 @@ import { allowedOptions, allowedSockets, OPTION_CALLS, refusedSockets, SOCKET_CA
 import { ALLOWED_CALLS, REFUSED_CALLS, UNKNOWN_CALLS } from './system-calls.ts';
 
 const ENOSYS = 38;
-/** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET: a program may make threads and children, no namespaces. */
+/** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET: programs make threads and children, but no namespaces. */
 const CLONE_NEW_NAMESPACES = [0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000];
 /** PER_LINUX, and the query that changes nothing. */
 const PERSONALITIES = [0, 0xffffffff];
@@ -47,8 +47,8 @@ const devices: readonly Rule[] = [
 ];
 
 /**
- * Calls that give a process memory without mapping it. If no group counts memory, nobody would see this memory, so these calls
- * are then unknown to programs.
+ * Calls that give a process memory without mapping it. If no group counts memory, the service cannot see this memory, so these
+ * calls are then unknown to programs.
  */
 const UNSEEN_MEMORY_CALLS = ['memfd_create', 'shmget', 'shmat', 'msgget', 'mq_open'];
 
@@ -62,7 +62,7 @@ export interface KernelFilterOptions extends FilterOptions {
   readonly sharesHostKernel: boolean;
   /** Whether the program has the user of process 1, and all cells have one user. */
   readonly oneUser?: boolean;
-  /** Whether memory is only watched, because no group holds it. */
+  /** Whether memory is only watched, because no group limits it. */
   readonly watchesMemory?: boolean;
 }
 

@@ -65,17 +65,17 @@ const OPTIONS: Readonly<Record<number, readonly number[]>> = {
   // SOL_SOCKET: reuse, type, error, route, broadcast, buffers, keep-alive, out-of-band, linger, reuse of ports, credentials, low
   // water marks, time limits, accepting, time stamps, protocol, domain, security.
   1: [2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 15, 16, 17, 18, 19, 20, 21, 29, 30, 31, 34, 35, 38, 39, 42, 59],
-  // IPPROTO_IP: type of service, hop limit, addresses of packets, discovery of sizes, errors, and whether the hop limit and the
-  // type of service are received.
+  // IPPROTO_IP: type of service, hop limit, addresses of packets, path MTU and its discovery, errors, and whether the hop limit
+  // and the type of service are received.
   0: [1, 2, 8, 10, 11, 12, 13, 14],
   // IPPROTO_TCP: no delay, segments, cork, keep-alive, retries, lingering, deferring, window, info, acknowledging, time
   // limit, low water.
   6: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 18, 25],
-  // IPPROTO_IPV6: hop limit, discovery of sizes, errors, IPv6 only, addresses of packets, hop limits and classes received.
+  // IPPROTO_IPV6: hop limit, path MTU and its discovery, errors, IPv6 only, addresses of packets, hop limit and class received.
   41: [16, 23, 24, 25, 26, 49, 50, 51, 52, 66, 67],
 };
 
-/** Every option that may be set or read under the host's kernel; the rest counts as unknown. */
+/** Every option that may be set or read under the host's kernel; every other option counts as unknown. */
 export const allowedOptions: readonly Rule[] = Object.entries(OPTIONS).flatMap(([level, options]) =>
   options.map((option) => allow(OPTION_CALLS, equals(1, Number(level)), equals(2, option))),
 );

@@ -1,4 +1,4 @@
-/** The numbers of system calls. They never change, because they are part of the kernel's ABI. First those of x86-64. */
+/** The numbers of system calls. They never change, because they are part of the kernel's ABI. This list is for x86-64. */
 const X86_64 = `
 accept 43, accept4 288, access 21, alarm 37, arch_prctl 158, bind 49, brk 12, cachestat 451, capget 125, chdir 80,
 chmod 90, chown 92, clock_getres 229, clock_gettime 228, clock_nanosleep 230, close 3, close_range 436, connect 42,

@@ -1,7 +1,7 @@
 /**
- * AppArmor's rule on user namespaces, as Ubuntu has it since 23.10: in such a namespace, an ordinary user's process has no rights
- * unless a profile names its program. The rule stays on for all other programs: the profile names one program that no user can
- * write.
+ * AppArmor's rule on user namespaces, as Ubuntu has had it since 23.10: in such a namespace, an ordinary user's process has
+ * rights only if a profile names its program. The rule stays on for all other programs: the profile names one program that no
+ * user can write.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import {

@@ -34,7 +34,7 @@ function run(...programs: readonly Given[]): readonly Ended[] {
   return runOn('', ...programs);
 }
 
-/** Runs programs with the cells' directory on a tmpfs that has these options. Without options, it has no tmpfs of its own. */
+/** Runs programs with the cells' directory on a tmpfs that has these options. Without options, no tmpfs is mounted. */
 function runOn(options: string, ...programs: readonly Given[]): readonly Ended[] {
   const directory = mkdtempSync(join(tmpdir(), 'svc-one-user-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));

@@ -42,7 +42,7 @@ static char *with_place(const char *word, const char *place, const char *value)
     return whole;
 }
 
-/* Adds a variable of the program after the fixed ones. It replaces a fixed one of the same name. */
+/* Adds a variable of the program after the fixed variables, or in place of the fixed variable with the same name. */
 static void set_variable(char **environment, int *count, char *variable)
 {
     size_t name = strcspn(variable, "=") + 1;

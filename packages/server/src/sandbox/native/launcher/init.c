@@ -8,8 +8,8 @@
  * the service talks to it:
  *
  *   out  `ready LENGTH` and LENGTH bytes   at the workload-ready boundary: what /proc says of the interpreter
- *   in   `limits NAME=VALUE...`            the limits of a job on what waits: `limits.h`; then `shown BYTES` of memory, if the
- *                                          cell has a place to show it
+ *   in   `limits NAME=VALUE...`            a job's limits on the waiting processes: `limits.h`; then `shown BYTES` of memory, if
+ *                                          the cell shows its memory limit
  *   out  `limits NAME=VALUE...`            the limits, read back from the kernel
  *
  * Both kinds then read `run BYTES ARGUMENTS HEAP_MB OPTION_BYTES OPTIONS`; OPTION_BYTES of words for the compiler; BYTES of
@@ -154,7 +154,7 @@ static void read_order(char *line)
 }
 
 /*
- * Writes how much memory a program may use into the files where programs look for this: control-group files of both versions.
+ * Writes how much memory a program may use into the files where programs look for it: control-group files of both versions.
  * gVisor itself has no such files. The program owns none of them.
  */
 static void show_memory(unsigned long bytes)
@@ -214,7 +214,7 @@ static struct taken since(const struct taken *before)
     return (struct taken){ now.cpu - before->cpu, now.wall - before->wall, now.kib > before->kib ? now.kib : 0 };
 }
 
-/* What `take_stock` gave when a waiting process was released, plus the processor time of that process until then. */
+/* The result of `take_stock` at the release of a waiting process, plus the processor time of that process until then. */
 static struct taken released;
 
 /* Releases an interpreter: sends it a line and the words of the program, and then closes the descriptor. */
@@ -273,7 +273,7 @@ static void end_what_is_left(void)
     do kill(-1, SIGKILL); while (waitpid(-1, NULL, 0) > 0 || errno == EINTR);
 }
 
-/* What compiling took, once that is over. */
+/* The usage of the compiler, once the compiler has ended. */
 static struct taken compiled;
 
 /* Ends all processes that are left, and then reports the end of the program or of its compiler. */
@@ -337,7 +337,7 @@ static void run_job(const struct configuration *configuration)
     if (words == NULL) fail("no memory for the program's words");
     read_bytes(words, compilers + length);
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    /* The program's input may be the output of another program. That program must notice when this one closes it. */
+    /* The program's input may come from another program, which must notice when the program of this cell closes its input. */
     must(dup2(nothing, STDIN_FILENO), "leave the program's input");
     must(dup2(nothing, STDOUT_FILENO), "leave the program's output");
     close(nothing);
@@ -404,7 +404,7 @@ void run_init(const struct configuration *configuration, enum kind kind)
 {
     is_forked = configuration->say_ready == NULL;
     speaker = "init: ";
-    /* Changing the user cleared this setting. If the launcher has ended since, the report of `ready` fails. */
+    /* The change of the user has cleared this setting. If the launcher has ended since, the report of `ready` fails. */
     must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "prctl");
     reset_signals();
     if (kind == TEMPLATE) run_template(configuration);

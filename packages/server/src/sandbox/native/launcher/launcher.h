@@ -19,7 +19,7 @@
  *   init.c           process 1 of a cell: the protocol with the service, and how the program ended
  *   command.c        what a cell executes once its program is released
  *   guest.c          the same process 1 as a separate program, for gVisor cells
- *   steps.c          steps that the stage and gVisor's starter take, too
+ *   steps.c          steps that svc-stage and svc-sentry take, too
  *   failure.c        how the programs fail
  *
  * A template is an interpreter that is up. It runs in a cell of its own, as the job's user and without privileges, like any
@@ -57,7 +57,7 @@ enum {
     PATH_BYTES_MAX = 4096,
     WORDS_MAX = 256,         /* of any list of the configuration */
     GROUPS_MAX = 8,          /* hierarchies */
-    WAITING_MAX = 2,         /* processes that wait in a cell: what runs the program, and what compiles it before */
+    WAITING_MAX = 2,         /* processes that wait in a cell: the interpreter and, for some languages, the compiler */
     ACCESS_BYTES_MAX = 96,   /* of one access to a file of a group */
     REPORT_BYTES_MAX = 256 * 1024,
     ID_BYTES_MAX = 64,
@@ -73,7 +73,7 @@ enum {
     FILES = 23,              /* the file system that /work and the report are on, which the service opens too */
     TELL = 24, HEAR = 25,    /* process 1's ends of the pipes to a copy of the template */
     UP = 26, DOWN = 27,      /* between process 1 and the launcher: `DOWN` while the cell is made */
-    SERVICES_TOOLS = 28,     /* and the one after it: the service's ends of the pipes of a program's tools, where it has some */
+    SERVICES_TOOLS = 28,     /* and the one after it: the service's ends of the pipes for tools, if the program has tools */
     TOOL_ANSWERS = 30,       /* the program's ends: it reads answers here, and writes calls to the next. Below 17, Node would */
     TOOL_CALLS = 31,         /* close them when it starts itself anew for another size of its heap */
     GROUPS_FIRST = 40,       /* directories of groups, in the order of the configuration */
@@ -83,7 +83,7 @@ enum {
 /* How a cell gets its interpreter. */
 enum kind {
     EXECUTED,    /* it is executed in the cell */
-    COPIED,      /* it is a copy of the template, which moves into the cell */
+    COPIED,      /* a copy of the template moves into the cell */
     TEMPLATE,    /* it is the template: the cell is for no job */
 };
 
@@ -98,7 +98,7 @@ struct words {
 struct tree {
     unsigned long flags;       /* of mount(2) */
     char *source, *destination;
-    char *name;                /* the name in the layer of a tree that is a file; else null */
+    char *name;                /* if the tree is a file, its name in its layer; else null */
 };
 
 struct configuration {
@@ -121,7 +121,7 @@ struct configuration {
     struct words mounts;       /* path in the cell; type, flags and options, as mount(2) has them */
     char *work_size;           /* of /work and all below it, as tmpfs(5) reads it */
     unsigned long work_flags;  /* of /work besides nosuid and nodev */
-    int has_one_user;          /* whether a cell has only one user, the one that makes it: it has no root */
+    int has_one_user;          /* whether a cell has only the user that makes it, and no root */
     int shows_devices;         /* whether a cell has the host's devices: in a user namespace nobody can make devices */
     int has_loopback;          /* whether `lo` is up in a cell */
     int executes_late;         /* whether a command is executed only at the release, because it cannot wait itself */
@@ -197,7 +197,7 @@ void end_with_template(const struct configuration *configuration) __attribute__(
 /* Handles a cell's messages to the launcher. */
 void hear(const struct configuration *configuration, struct cell *cell);
 /*
- * Sets a job's limits on a cell, and reports the values that are read back. A cell that has groups is then let go. A cell without
+ * Sets a job's limits on a cell, and reports the values that are read back. A cell with groups is then let go. A cell without
  * groups is killed by the id of its process 1, so that id is kept until the service forgets the cell.
  */
 void hold(const struct configuration *configuration, struct cell *cell, const unsigned long *limits, const char *accesses);

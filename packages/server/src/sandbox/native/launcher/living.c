@@ -40,7 +40,7 @@ void map_users(const struct configuration *configuration, const struct cell *cel
     /* If this fails, the cell cannot become its user, and so ends with an error. */
     if (configuration->has_one_user) (void)write_maps(-1, cell->pid, one);
     else (void)map_cell(-1, cell->pid, root, root + 1, others);
-    if (write(cell->down, "m", 1) < 0) { /* It has ended, as the next read shows. */ }
+    if (write(cell->down, "m", 1) < 0) { /* Process 1 has ended, as the next read shows. */ }
 }
 
 int find_waiting(struct cell *cell, int expected)

@@ -20,7 +20,7 @@
 #define ROOT CELL "/root"
 /* The empty first layer of every overlay. */
 #define NOTHING CELL "/nothing"
-/* What covers kernel files and directories. It is in a directory that no program can enter. */
+/* COVER covers kernel files, and EMPTY covers kernel directories. No program can enter the directory REPORT. */
 #define REPORT "/svc/report"
 #define EMPTY REPORT "/empty"
 #define COVER REPORT "/cover"

@@ -49,7 +49,7 @@ static void forbid_moving(void)
     must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0), "set its filter");
 }
 
-/* Registers this thread again for rseq(2). The kernel forgets this when memory is shared, but glibc relies on it. */
+/* Registers this thread again for rseq(2). The kernel forgets the registration when memory is shared, but glibc relies on it. */
 static void register_sequences(void)
 {
     extern const ptrdiff_t __rseq_offset __attribute__((weak));

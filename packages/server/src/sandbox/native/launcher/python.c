@@ -57,7 +57,7 @@ static struct module modules[MODULES_MAX];
 static int module_count;
 static unsigned long long libraries_before;
 static int is_remembered;
-static struct module *builtins, *sys; /* The last two of the modules. */
+static struct module *builtins, *sys; /* The last two in `modules`. */
 static PyObject *const none = &_Py_NoneStruct;
 static PyObject *kept, *threads, *collector, *sys_names, *builtin_names;
 /* These texts are made before the fork, because making a text would write to Python's caches. */
@@ -135,7 +135,7 @@ static int is_true(PyObject *value)
     return truth;
 }
 
-/* Whether no threads or further interpreters are left. Otherwise Python ends itself. */
+/* Whether no threads or further interpreters are left. Otherwise Python itself ends the interpreter. */
 static int is_usual(void)
 {
     PyObject *loaded = PyImport_GetModuleDict();

@@ -81,7 +81,7 @@ int list_children(pid_t pid, pid_t *into, int most)
     int count = 0;
     snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
     int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0 || read(file, text, sizeof text - 1) < 0) { /* It has ended: it has none. */ }
+    if (file < 0 || read(file, text, sizeof text - 1) < 0) { /* The process has ended, so it has no children. */ }
     if (file >= 0) close(file);
     for (char *end;; rest = end) {
         long child = strtol(rest, &end, 10);

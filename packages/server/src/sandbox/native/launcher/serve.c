@@ -5,7 +5,7 @@
  *   in   `cell ID UID ACCESS...`         make a cell: its groups first, with what is written to them; UID and UID + 1 are its
  *                                        users on the host. `tools` in place of `cell`: its program may call tools
  *   in   `hold ID NAME=VALUE... ACCESS...`
- *                                        set a job's limits on what waits in the cell and on its groups; read them back
+ *                                        set a job's limits on the cell's waiting processes and groups; read them back
  *   in   `forget ID`                     the cell will get no job: the service looks no more at its process or its groups
  *   out  `made ID PID LENGTH`            the cell waits for a job. Until the job is handed over, descriptors 20 to 23 of its
  *                                        process 1, and 28 and 29 if it has tools, are for the service. The report is
@@ -59,7 +59,7 @@ static void take_request(const struct configuration *configuration, const char *
     if (holds ? accesses == NULL : sscanf(line, "forget %63[0-9a-f-]", request.id) != 1)
         fail("the service sent a malformed request");
     struct cell *cell = find_cell(request.id);
-    /* The service names no cell when it only asks for a sign of life. A template that owes a copy must deliver it first. */
+    /* A request for a sign of life names no cell. The launcher does not answer it while the template owes a copy. */
     if (cell == NULL && !holds && owes_copy()) return;
     if (cell == NULL || !cell->is_made) answer("failed %s %d\n", request.id, ESRCH);
     else if (holds) hold(configuration, cell, limits, accesses);

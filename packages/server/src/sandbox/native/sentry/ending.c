@@ -66,7 +66,7 @@ static int descriptor_of(pid_t pid)
     return descriptor;
 }
 
-/* Waits until neither is alive. Returns 0 if the report stated an end, else the kernel's exit code. */
+/* Waits until the kernel and the gofer are dead. Returns 0 if the report stated an end, else the kernel's exit code. */
 int wait_for_both(pid_t kernel, pid_t gofer, int word)
 {
     struct pollfd heard[] = {

@@ -1,7 +1,7 @@
 /*
  * svc-filter: reads the rules of a system call filter on standard input, in the lines that a launcher gets, and writes the filter
  * as the program that seccomp(2) takes. Process 1 of a gVisor cell applies it. From the same rules, runsc would make a filter for
- * every cell. That takes longer than everything else that it does before a program runs.
+ * every cell. Making it takes longer than everything else that runsc does before a program runs.
  *
  * gVisor's kernel treats calls of another architecture as unknown, and so does the filter.
  */

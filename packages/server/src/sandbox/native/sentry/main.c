@@ -23,7 +23,7 @@
 
 static const char *LOG = "runsc.log";
 
-/* The last line in runsc's log says why it failed. */
+/* Prints the end of runsc's log: its last line says why runsc failed. */
 static void say_log(void)
 {
     char text[2048];
@@ -177,7 +177,7 @@ int main(int count, char **words)
     if (cell.has_tools) close_range(TOOLS, TOOLS + 1, CLOSE_RANGE_CLOEXEC);
     must(chdir(cell.bundle), "enter %s", cell.bundle);
     must(setgroups(0, NULL), "leave all groups");
-    /* runsc locks memory for a moment when it takes much at once. If this call fails, it works without the lock. */
+    /* runsc locks memory for a moment when it takes much at once. If this call fails, runsc works without the lock. */
     (void)!setrlimit(RLIMIT_MEMLOCK, &unlimited);
     int executable = open(cell.runsc[0], O_RDONLY | O_CLOEXEC);
     must(executable, "open %s", cell.runsc[0]);

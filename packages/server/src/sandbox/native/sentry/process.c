@@ -69,12 +69,12 @@ static void become(const struct cell *cell, struct making *making, int mapped)
     if (read(mapped, &byte, 1) != 1) syscall(SYS_exit_group, 125);
     must(setresgid(0, 0, 0), "become group 0");
     must(setresuid(0, 0, 0), "become user 0");
-    must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "end with the parent"); /* Changing the user cleared this. */
+    must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "end with the parent"); /* The change of the user has cleared this. */
     must(setsid(), "setsid");
     making->enter_root(cell);
     making->unmounted = unmount_when_told();
     keep_open(making->unmounted);
-    /* Adds the words that are known only now. */
+    /* These words were not known earlier. */
     add_word(&making->command, "--proc-mount-sync-fd=%d", making->unmounted);
     add_word(&making->command, "%s", cell->id);
     making->command.words[making->command.count] = NULL;

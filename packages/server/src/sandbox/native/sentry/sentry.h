@@ -35,7 +35,7 @@ enum { ENDED = 9 };
 /* Where a cell has tools, this descriptor and the next are passed to process 1. */
 enum { TOOLS = 3 };
 
-/* A directory or a file of the host and where the gofer serves it. `flags` are those of mount(2) besides MS_BIND. */
+/* A directory or a file of the host, and the path at which the gofer serves it. `flags` are those of mount(2) besides MS_BIND. */
 struct bind {
     const char *source, *destination;
     unsigned long flags;

@@ -1,6 +1,6 @@
 /**
  * Builds a runtime pack from its recipe and puts it in its place by one rename. Building the same recipe again finds the existing
- * pack. Another recipe under the same name and version is refused, because receipts identify packs by both.
+ * pack. Another recipe under the same name and version is refused, because receipts identify packs by these two.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,11 +26,11 @@ export interface BuildOptions {
 export interface Built {
   readonly facts: PackFacts;
   readonly directory: string;
-  /** False if it had been built before. */
+  /** False if the pack had been built before. */
   readonly isNew: boolean;
 }
 
-/** Builds the pack unless it is already built. @throws PackError, having left nothing behind */
+/** Builds the pack unless it is already built. @throws PackError, and then leaves nothing behind */
 export async function buildPack(options: BuildOptions): Promise<Built> {
   const { recipe, packs } = options;
   if (process.getuid?.() !== 0) throw new PackError('only root can build a runtime pack', { hint: 'run it as root' });

@@ -54,7 +54,7 @@ async function installWheels(requirements: string, options: InstallOptions): Pro
   moveInto(tree, `usr/local/lib/python${version}/dist-packages`, target);
 }
 
-/** The arguments with which Python installs locked wheels without running them. `version` null stands for its own version. */
+/** The arguments with which Python installs locked wheels without running them. `version` null: Python's own version. */
 export function wheelWords(
   version: string | null,
   { target, file }: { readonly target: string; readonly file: string },
@@ -94,7 +94,7 @@ async function installNodeModules(text: string, options: InstallOptions): Promis
   moveInto(tree, NODE_MODULES, join(directory, 'node_modules'));
 }
 
-/** The words with which npm installs locked packages and runs none of them. */
+/** The words with which npm installs locked packages without running them. */
 export const NPM_WORDS = ['ci', '--ignore-scripts', '--omit=dev', '--no-audit', '--no-fund', ...NPM_RETRIES] as const;
 
 /** Writes the two files that npm needs in a project. @throws PackError in the same cases as `checkLockfile` */

@@ -24,7 +24,7 @@ import type { Recipe } from './recipe.ts';
 
 /** Top-level names that lead into `/usr`, as in every cell's root. */
 const LINKS = ['bin', 'lib', 'lib32', 'lib64', 'libx32', 'sbin'];
-/** Top-level directories that a package may fill and no cell sees. */
+/** Top-level directories that a package may fill but that no cell sees. */
 const LEFT_BEHIND = 'boot dev home media mnt opt proc root run srv sys tmp var'.split(' ');
 /** The entries of `/etc` that programs need in any pack. */
 const ETC_KEPT =

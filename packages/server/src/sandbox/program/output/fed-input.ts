@@ -5,7 +5,7 @@
 import { NotGiven, type Program } from '../../sandbox.ts';
 import type { PipeInput } from './pipe-input.ts';
 
-/** Writes a program's text input, if it has any, and closes the pipe. Input in pieces or from another program keeps it open. */
+/** Writes a program's text input, if any, and closes the pipe. The pipe stays open for input in pieces or from a program. */
 export function endWithText({ stdin, interaction }: Pick<Program, 'stdin' | 'interaction'>, pipe: PipeInput): void {
   if (typeof stdin === 'string') pipe.end(stdin);
   else if (stdin === null && interaction === undefined) pipe.end();

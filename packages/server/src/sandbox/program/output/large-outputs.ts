@@ -96,7 +96,7 @@ async function* piecesOf({ file, size }: OpenedFile): AsyncGenerator<Uint8Array>
 type Spooled =
   | { readonly kind: 'kept'; readonly size_bytes: number; readonly sha256: string }
   | { readonly kind: 'exceeds'; readonly bytes: number }
-  /** The events have every byte of the output. */
+  /** The output is whole in the events, so it is not kept a second time. */
   | { readonly kind: 'recorded' };
 
 /** Keeps standard output in addition to its record. The program waits for the store, but never for a reader. */

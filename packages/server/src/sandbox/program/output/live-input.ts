@@ -52,7 +52,7 @@ export class LiveInput {
     this.#send();
   }
 
-  /** Called when the source is gone. What is left of its output is taken now, however many bytes wait. */
+  /** Called when the source is gone. The rest of the source's output is taken now, however many bytes wait. */
   takeAll(source: Pausable): void {
     this.#takesAll = true;
     source.resume();

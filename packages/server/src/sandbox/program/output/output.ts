@@ -1,7 +1,7 @@
 /**
- * Turns the raw bytes of one stream into records: lines without their newline, or pieces of at most 16 KiB of longer ones. It
- * keeps counting and hashing after the recording caps are reached, so that a program is never stalled by its own output, and
- * the receipt still says how much there was. Spec § Events 5–6, § Limits.
+ * Turns the raw bytes of one stream into records: lines without their newline or, for longer lines, pieces of at most 16 KiB.
+ * It keeps counting and hashing after the recording caps are reached, so that a program is never stalled by its own output, and
+ * the receipt still says how much output there was. Spec § Events 5–6, § Limits.
  */
 import { createHash } from 'node:crypto';
 import {

@@ -36,7 +36,7 @@ interface Place {
   readonly path: string;
   /** 1 for the directory of the pattern. */
   readonly depth: number;
-  /** Why no file below it can be collected; null if files can. */
+  /** Why no file below the directory can be collected; null if files can be collected. */
   readonly problem: string | null;
 }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { PipeInput } from './pipe-input.ts';
 
-/** More than a pipe holds. */
+/** More bytes than a pipe holds. */
 const LONG = Buffer.alloc(1_000_000, 'long ');
 
 describe('the writing end of a pipe', () => {

@@ -1,6 +1,6 @@
 /**
- * The writing end of a pipe. What fits is written at once; for most inputs, that is everything. A stream is made only for the
- * rest, because a stream costs the main thread more than all other work on a pipe.
+ * The writing end of a pipe. The bytes that fit are written at once; most inputs fit whole. A stream is made only for the bytes
+ * that do not fit, because a stream costs the main thread more than all other work on a pipe.
  */
 import { closeSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';

@@ -57,7 +57,7 @@ export function spawnWithPipes(
   const [file, ...args] = command as [string, ...string[]];
   const child = spawn(file, args, { ...rest, stdio: ['pipe', 'pipe', 'pipe', ...extra], detached: true });
   const { stdin: input, stderr: errors } = child as ChildProcessWithoutNullStreams;
-  input.on('error', () => {}); // The child may be gone: its exit says so.
+  input.on('error', () => {}); // The child may have ended, and its exit reports that.
   let said = '';
   errors.on('data', (chunk: Buffer) => {
     said = (said + chunk.toString()).slice(0, DIAGNOSTICS_CHARS_MAX);
@@ -90,7 +90,7 @@ function endOf(child: ChildProcess, said: () => string): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   child.once('error', reject);
   child.once('close', (code, signal) => reject(new Error(said() || `the process ended (${signal ?? code})`)));
-  promise.catch(() => {}); // Once the pipes are ours, no code waits for this.
+  promise.catch(() => {}); // Once the pipes are ours, no code waits for this promise.
   return promise;
 }
 
@@ -163,7 +163,7 @@ const passing = Buffer.alloc(64 * 1024);
 
 /**
  * The reading end of a pipe. A chunk of its `data` event is valid until the listener returns; the next read overwrites
- * it. Without a listener the stream buffers it as usual.
+ * it. Without a listener the stream buffers its chunks as usual.
  */
 function readInPlace(descriptor: number): Socket {
   const socket: Socket = new Socket({

@@ -52,7 +52,7 @@ export class Workspace implements Disposable {
     this.#mayShareFiles = fileSystem === 'own';
   }
 
-  /** Writes the source and the input files. Called once, before the program runs. Rejects if reading a file's content does. */
+  /** Writes the source and the input files. Called once, before the program runs. Rejects if a file's content cannot be read. */
   async fill(program: Program): Promise<void> {
     const { source } = LANGUAGE_RUNS[program.language];
     const code = Buffer.from(program.code);

@@ -25,7 +25,7 @@ export class ToolChannel {
   #calls = 0;
   #answers = 0;
   #bytes = 0;
-  /** Whether nothing more is taken, because a bound was passed or the program has ended. */
+  /** Whether no more lines are taken, because a bound was passed or the program has ended. */
   #isOver = false;
   #violation: Violation | null = null;
 
@@ -43,7 +43,7 @@ export class ToolChannel {
     return this.#calls - this.#answers;
   }
 
-  /** Called when the program has ended and all that it wrote was read. Returns the violation of a bound; null if none. */
+  /** Called when the program has ended and all its calls were read. Returns the violation of a bound; null if there is none. */
   over(): Violation | null {
     this.#isOver = true;
     this.#pipes.answers.destroy();

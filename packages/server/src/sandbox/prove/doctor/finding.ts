@@ -1,6 +1,6 @@
 /** The result of one trial: a word, a line, and what to do. */
 
-/** `warn`: the service works without this, but less well or less safely. `not_tried`: a check that this needs did not pass. */
+/** `warn`: the service works, but less well or less safely. `not_tried`: another check, which this check needs, did not pass. */
 export type CheckResult = 'pass' | 'warn' | 'fail' | 'not_tried';
 
 /** How one trial ended. */

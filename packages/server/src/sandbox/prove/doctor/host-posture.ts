@@ -101,7 +101,7 @@ async function foundRuntime(find: () => Promise<Runtime>): Promise<RuntimeFindin
     const { path, identity } = await find();
     return { version: identity.version, sha256: digestOf(path) };
   } catch {
-    return null; // It is missing or not used: the checks of the doctor say which.
+    return null; // The runtime is missing or not used: the doctor's checks say which of the two.
   }
 }
 
@@ -109,7 +109,7 @@ function cgroupVersion(): string | null {
   try {
     return readCgroupLayout().version;
   } catch {
-    return null; // No /proc: not Linux.
+    return null; // Without /proc, this host is not Linux.
   }
 }
 

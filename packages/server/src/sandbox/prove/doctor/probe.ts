@@ -34,7 +34,7 @@ interface Waiting {
 export class Probes implements Disposable {
   readonly #waiting = new Map<string, Waiting>();
   #perl: ChildProcessWithoutNullStreams | null = null;
-  /** The part of its output that is not yet a whole line. */
+  /** The part of perl's output that is not yet a whole line. */
   #unread = '';
   /** The errors that the perl process itself printed. */
   #complaint = '';
@@ -65,7 +65,7 @@ export class Probes implements Disposable {
 
   #start(): ChildProcessWithoutNullStreams {
     const perl = spawn(PERL, [PROBE], { stdio: 'pipe', env: {}, cwd: '/' });
-    perl.stdin.on('error', () => {}); // The end of the process says why.
+    perl.stdin.on('error', () => {}); // If perl has ended, its `close` event says why.
     perl.stdout.setEncoding('utf8').on('data', (text: string) => this.#read(text));
     perl.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#complaint += text;

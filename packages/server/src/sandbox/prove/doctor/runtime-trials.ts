@@ -37,10 +37,10 @@ const FIXES: Readonly<Record<GvisorPlatform, string>> = {
   ptrace: 'allow ptrace: sysctl -w kernel.yama.ptrace_scope=1',
 };
 
-/** The advice if the platform had too little time: it may still work. */
+/** The advice if the platform had too little time, but may work with more. */
 const SLOW_FIX = 'this host is slow or busy: stop what loads it, and try again';
 
-/** Tries every platform and returns the best one that started a cell; null if none did. One that works is enough. */
+/** Tries every platform and returns the best one that started a cell; null if none did. One working platform is enough. */
 export async function tryPlatforms(checks: Checks, options: PreflightOptions): Promise<GvisorPlatform | null> {
   await checks.run(GVISOR_PLATFORMS.map((platform) => platformTrial(platform, options)));
   return GVISOR_PLATFORMS.find((platform) => checks.passed(`gvisor.platform.${platform}`)) ?? null;

@@ -71,7 +71,7 @@ it('a trial is skipped if a trial that it needs failed, but not if that trial on
 });
 
 it('a trial that does not end fails after 45 seconds, or more on a slow host', async () => {
-  // Real time passes only while this host is measured, once for the process.
+  // Only the measurement of this host needs real time, once for the process.
   const seconds = 45 * (await hostPatience());
   vi.useFakeTimers();
   const checks = new Checks();

@@ -4,8 +4,8 @@
  * The rows of the tree's hashes name no tenant or job and refer to none, because retention removes jobs but never a leaf. A row
  * of level 0 is a leaf; a row of level 1 stands for 256 leaves, a row of level 2 for 65,536, and so on.
  *
- * A promise is due until the store knows that the log has its answer. A job's pending statements are numbered from 1, and have
- * places in the log, like statements about results.
+ * A promise is due until the store knows that the log has the promised answer. A job's pending statements are numbered from 1,
+ * and have places in the log, like statements about results.
  */
 import { ofJob, onePerJob, referToJob } from './spelling.ts';
 

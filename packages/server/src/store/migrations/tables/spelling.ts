@@ -1,11 +1,11 @@
-/** What the two kinds of store spell differently in the statements that create tables. */
+/** The parts that the two kinds of store spell differently in the statements that create tables. */
 export interface Spelling {
   /** The type of a text, which is compared by its bytes. */
   readonly text: string;
   /** The type of a 64-bit integer. */
   readonly long: string;
   readonly bytes: string;
-  /** The end of `create table` if the rows are small. They are then stored in the order of their key. */
+  /** The end of `create table` if the rows are small. Small rows are stored in the order of their key. */
   readonly small: string;
   /** The end of `create table` if the last column may be large. */
   readonly large: string;

@@ -19,8 +19,8 @@ const spelling: Spelling = {
 const tables = tablesIn(spelling);
 
 /**
- * The version of the first schema. In the commit that is taken over, the same tables without the key have the number 22. Nodes of
- * that commit may go on beside this version, but know no later step.
+ * The version of the first schema. The commit that is taken over has the same tables without the key, as version 22. Nodes of
+ * that commit may go on beside nodes of this version, but know no later step.
  */
 export const firstVersion = 23;
 

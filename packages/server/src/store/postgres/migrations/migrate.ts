@@ -1,6 +1,6 @@
 /**
- * Before this program serves, brings the tables of a PostgreSQL store to what the program needs. Each step is one transaction,
- * and nodes of an earlier version go on working meanwhile. A store that this program may no longer use is refused.
+ * Before this program serves, brings the tables of a PostgreSQL store to the form that the program needs. Each step is one
+ * transaction, and nodes of an earlier version go on working meanwhile. A store that this program may no longer use is refused.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { NodeFacts } from '../../fleet.ts';
@@ -43,7 +43,7 @@ export async function migrate(
 async function take(session: Session, step: NextStep, instance: string | null): Promise<void> {
   const begunAt = performance.now();
   for (;;) {
-    // Dead nodes stay for as long as a lease, as with beats: a node that was cut off from the database may come back.
+    // As with beats, dead nodes go only after a lease's time: a node that was cut off from the database may come back.
     const removesDead = performance.now() - begunAt > leaseSeconds * 1000;
     const tried = await tryStep(session, step, { instance, removesDead }).catch((thrown: unknown) => busyOf(thrown));
     if (!(tried instanceof StoreError)) {

@@ -1,6 +1,6 @@
 /**
  * For tests of upgrades: the steps of a later version. They add a column to rows that older code reads and writes, fill the
- * column, and then refuse claims by nodes that do not know it.
+ * column, and then refuse claims by nodes that do not know the column.
  */
 import { type PostgresStep, rangeOf, STEPS } from './steps.ts';
 

@@ -1,9 +1,9 @@
 /**
  * The version of a store's schema, the code that may use the store, and the nodes that use it.
  *
- * Code that is too old is shut out first, and only then are the rows that it could write read for the last time. Every node
- * registers under a shared lock. The version of the oldest code is raised under the same lock, held exclusively. So no older node
- * can register between the look at the nodes and the change.
+ * Code that is too old is shut out first. The rows that such code could write are read for the last time only after that. Every
+ * node registers under a shared lock. The version of the oldest code is raised under the same lock, held exclusively. So no older
+ * node can register between the look at the nodes and the change of that version.
  */
 import { historyOf } from '../../migrations/history.ts';
 import { remainingOf } from '../../migrations/steps.ts';
@@ -11,7 +11,7 @@ import { StoreError } from '../../store-error.ts';
 import type { Session } from '../connection.ts';
 import { HISTORY, type NextStep, numbered, type PostgresStep, rangeOf, type SchemaRange, TAKEOVER } from './steps.ts';
 
-/** How long a step may wait for a lock, with others waiting behind it. PostgreSQL waits longer before looking for deadlocks. */
+/** How long a step may wait for a lock while others wait behind it. PostgreSQL looks for deadlocks only after a longer wait. */
 export const lockTimeout = `set local lock_timeout = '100ms'`;
 
 const DOOR = `hashtextextended('vouchbox nodes in ' || current_schema(), 0)`;
@@ -22,7 +22,7 @@ const enterAlone = `select pg_advisory_xact_lock(${DOOR})`;
 const selectState = 'select version, oldest_code from schema_state';
 const selectOlder = `select node, facts, lease_until >= now() as is_alive from nodes
   where schema_knows < $1 and ($2::text is null or instance <> $2) order by node`;
-/** Removes nodes of older code whose leases are over. If a node is just renewing its lease, this waits, and the node stays. */
+/** Removes nodes of older code whose leases are over. Waits for a node that is just renewing its lease; that node stays. */
 const removeOlderDead = `delete from nodes
   where schema_knows < $1 and ($2::text is null or instance <> $2) and lease_until < now()`;
 const raiseOldest = 'update schema_state set oldest_code = greatest(oldest_code, $1)';

@@ -1,7 +1,7 @@
 /**
- * Takes the schema's steps that a start leaves out, while the service works. Such a step moves rows into the new form, or removes
- * the old form when no node needs it. Of the nodes that know the steps, one at a time does this. If that node ends, another node
- * continues where it stopped.
+ * While the service works, takes those steps of the schema that a start leaves out. Such a step moves rows into the new form, or
+ * removes the old form when no node needs it. Only one node at a time takes steps, and only a node that knows them. If that node
+ * ends, another continues where it stopped.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { StandingLoop } from '../../../ground/waiting/standing-loop.ts';

@@ -1,6 +1,6 @@
 /**
- * The steps of a store on PostgreSQL. Each leads to the next version of the schema. What may happen while nodes of an earlier
- * version live depends only on the kind of the step: see `take-step.ts`.
+ * The steps of a store on PostgreSQL. Each leads to the next version of the schema. The kind of a step alone decides what may
+ * happen while nodes of an earlier version live: see `take-step.ts`.
  */
 import type { HistoryTable } from '../../migrations/history.ts';
 import { forgetUnreleased, type Step, type Takeover, UNRELEASED_OF_BOTH } from '../../migrations/steps.ts';
@@ -10,7 +10,7 @@ import { createTables, firstVersion, messageKey } from './0004-schema.ts';
  * - `expand` adds what earlier code does not notice: tables, and columns that may be null or have a constant default. A
  *   start takes it beside older nodes.
  * - `backfill` moves rows into the new form, some at a time, while the service works. Afterwards, older code can no longer start.
- * - `contract` removes what only older code used. It is taken when no node needs this any more.
+ * - `contract` removes what only older code used. It is taken when no node needs the removed parts any more.
  */
 export type StepKind = 'expand' | 'backfill' | 'contract';
 
@@ -24,10 +24,10 @@ export interface PostgresStep extends Step {
   readonly sql: string;
 }
 
-/** The steps in the order of their names. No step is ever removed, or added before another: its place gives its number. */
+/** The steps in the order of their names. No step is ever removed, or added before another: a step's place gives its number. */
 export const STEPS: readonly PostgresStep[] = [{ name: '0004-store', kind: 'expand', sql: createTables }];
 
-/** Raises the version of the oldest code, so that code of the commit taken over cannot start: it would miss its steps. */
+/** Raises the version of the oldest code, so that code of the commit taken over cannot start: this code would miss its steps. */
 const raiseOldest = `update schema_state set oldest_code = ${firstVersion};\n`;
 const addKey = `alter table schema_state add column ${messageKey};\n`;
 
@@ -46,7 +46,7 @@ export const HISTORY: HistoryTable = {
 
 /** The range of schemas that code can use, both ends included. */
 export interface SchemaRange {
-  /** The last step that adds something: the code needs it before it serves. */
+  /** The last step that adds something: the code serves only after this step was taken. */
   readonly needs: number;
   /** The last step that the code knows. */
   readonly knows: number;

@@ -131,7 +131,7 @@ test('rows are converted while older nodes run, and the old form is removed afte
   expect(await progress()).toBeNull();
 });
 
-/** Lets a node make the tables and end, and then fills the tables. */
+/** Starts a node that makes the tables, ends this node, and then fills the tables. */
 async function manyJobsIn(fill: () => Promise<void>): Promise<void> {
   await (await node('first'))[Symbol.asyncDispose]();
   await fill();

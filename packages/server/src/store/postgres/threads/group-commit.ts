@@ -21,7 +21,7 @@ const groupMillisecondsMax = 20;
 /** How many changes are made side by side. The statements of each stay in memory until the database has taken them. */
 const sideBySideMax = 16;
 
-/** How long callers wait for the outcome of their commit, and the pause between two tries to look it up. */
+/** How long callers wait for the outcome of their commit, and the pause between two look-ups of the outcome. */
 const outcomeMillisecondsMax = 60_000;
 const outcomePauseMilliseconds = 200;
 
@@ -34,7 +34,7 @@ interface Progress {
   /** Changes that were already made once and undone, and have not been made again yet. */
   again: Call[];
   answers: Answer[];
-  /** The transaction id; null until the server assigns one. */
+  /** The number of the change; null until the transaction has one. */
   change: number | null;
   /** True from when the commit is sent until the server says whether it was done. */
   isOpen: boolean;
@@ -138,7 +138,7 @@ export class GroupCommit {
 
   /**
    * Makes each change of a failed group in a transaction of its own; so far, nothing of the group is stored. All changes are
-   * refused only if no session is left: even damage may concern only a row that the other changes do not touch.
+   * refused only if no session is left: any other error, even damage, may concern only a row that the other changes do not touch.
    */
   async #eachAlone({ group }: Progress, error: StoreError): Promise<Answer[]> {
     try {

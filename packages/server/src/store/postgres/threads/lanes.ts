@@ -33,7 +33,7 @@ export class Lanes {
 
   /**
    * Makes a call's change after the earlier changes in its lane. A change without a lane is made alone. If an earlier change
-   * failed, this one is not made and fails with the same error: the transaction can no longer be committed.
+   * failed, this change is not made and fails with the same error: the transaction can no longer be committed.
    */
   run<Value>(call: Call, make: () => Promise<Value>): Promise<Value> {
     const lane = laneOf(call);

@@ -2,7 +2,7 @@
  * Moves committed pages from the write-ahead log into the database, after the waiting callers have been answered. So the log
  * stays bounded however long readers use it. https://www.sqlite.org/wal.html
  *
- * If the disk may lack room for the database to grow by the whole log, nothing is moved: the room that is left is for further
+ * If the disk may lack room for the database to grow by the whole log, nothing is moved: the remaining room is for further
  * commits.
  */
 import { statfsSync } from 'node:fs';

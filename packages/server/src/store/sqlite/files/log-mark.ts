@@ -4,7 +4,7 @@
  * shorter one. The mark shows that the log was longer.
  *
  * The mark is written once the commit is on disk. The mark itself is not synced, so it may be older than the log but never newer.
- * If the mark is missing, or is that of another log, it is ignored. https://www.sqlite.org/fileformat2.html#walformat
+ * A missing mark, or the mark of another log, is ignored. https://www.sqlite.org/fileformat2.html#walformat
  */
 import { closeSync, constants, existsSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { lacksLastWrites } from './store-lock.ts';

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { storeErrorOf } from '../error.ts';
 import { ownFile } from './own-file.ts';
 
-/** How often the lock is tried: a holder may remove the file between its opening and its locking here. */
+/** How often the lock is tried: a holder may remove the file after it was opened here and before it is locked here. */
 const triesMax = 10;
 
 /** A held lock. Disposing removes the file and releases the lock. */
@@ -34,11 +34,11 @@ export class ProcessLock implements Disposable {
     return null;
   }
 
-  /** The id of the process that holds the file; null if this process cannot see one. proc_locks(5). */
+  /** The id of the process that holds the file; null if this process cannot see such a process. proc_locks(5). */
   static holderOf(path: string): number | null {
     const found = statSync(path, { throwIfNoEntry: false });
     if (found === undefined) return null;
-    // Another file system may have the same inode, so the device counts, too: `major:minor`, from glibc's number.
+    // A file on another device may have the same inode, so the device is compared, too: `major:minor`, from glibc's number.
     const { dev, ino } = found;
     const device = [(dev >> 8) & 0xfff, dev & 0xff].map((part) => part.toString(16).padStart(2, '0')).join(':');
     const locks = readFileSync('/proc/locks', 'utf8').split('\n');

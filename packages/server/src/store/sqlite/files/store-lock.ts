@@ -31,7 +31,7 @@ export class StoreLock implements Disposable {
     }
   }
 
-  /** @throws StoreError `corrupt` if the store's progress is less than what was remembered */
+  /** @throws StoreError `corrupt` if the store's progress is less than the remembered progress */
   expect(progress: number): void {
     const row = this.#database.prepare('select progress from ledger').get();
     if (progress >= Number(row?.['progress'])) return;

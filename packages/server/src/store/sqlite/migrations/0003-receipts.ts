@@ -1,7 +1,7 @@
 /**
- * The store of v0.3. Events carry the digests of their chain, and jobs that end get a receipt. Attestations that were made are
- * kept; at first they did not name their job. Rows from v0.1 stay as they were: their events have hash version 0 and prove
- * nothing, and an ended job has no receipt. Spec § Events 7, § Versioning 3.
+ * The store of v0.3. Events carry the digests of their chain, and jobs that end get a receipt. Attestations are kept once they
+ * are made; the earliest ones did not name their job. Rows from v0.1 stay as they were: their events have hash version 0 and
+ * prove nothing, and an ended job has no receipt. Spec § Events 7, § Versioning 3.
  */
 export const schemaOfV03 = `
 alter table jobs add column runtime text;

@@ -1,7 +1,7 @@
 /**
- * Makes receipts for jobs that ended before there were receipts, so that every terminal job has one and can be attested. Such a
- * receipt holds the row's outcome and times, and the summary of a chain whose events prove nothing. It makes no claim about what
- * ran. Spec § Receipt, § Events 7.
+ * Makes receipts for jobs that ended before there were receipts, so that every terminal job has a receipt and can be attested.
+ * Such a receipt holds the row's outcome and times, and the summary of a chain whose events prove nothing. It makes no claim
+ * about what ran. Spec § Receipt, § Events 7.
  */
 import { sealReceipt } from '@vouchbox/evidence';
 import { sql } from 'kysely';

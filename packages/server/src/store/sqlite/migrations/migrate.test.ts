@@ -17,7 +17,7 @@ const VERSIONS = ['v0.1', 'v0.3'] as const;
 type Version = (typeof VERSIONS)[number] | 'v4';
 const SCHEMAS = { 'v0.1': '0001-jobs', 'v0.3': '0003-receipts' } as const;
 
-/** Puts a stored database where a service would find it: the file itself, or one made from its dump. */
+/** Puts a stored database where a service would find it: the file itself, or a file made from its dump. */
 function place(testStore: TestStore, version: Version, form: 'db' | 'sql' = 'db'): void {
   const stored = (ending: string) => join(FIXTURES, `${version}.${ending}`);
   if (form === 'db' && version !== 'v4') copyFileSync(stored('db'), testStore.path);
@@ -179,7 +179,7 @@ describe.each(VERSIONS)('the jobs of v0.1 in a database of %s', (version) => {
     expect(await store.job(acme('job_04'))).toMatchObject({ status: 'running', receipt_json: null });
   });
 
-  test('are counted in limits and turns', async () => {
+  test('are counted as queued or running, for limits and turns', async () => {
     const counts = version === 'v0.1' ? { queued: 1, running: 1 } : { queued: 2, running: 2 };
     expect(await store.currentJobs('acme')).toMatchObject(counts);
     expect(await store.counts()).toMatchObject(counts);
@@ -295,7 +295,7 @@ describe('a store of commit 542037d9', () => {
     }
   });
 
-  test('is refused if it has only some of that commit’s steps, and says what to do', async () => {
+  test('is refused if it has only some of that commit’s steps, and the message says what to do', async () => {
     await using testStore = new TestStore();
     place(testStore, 'v4');
     fill(testStore.path, "delete from schema_history where name = '0004-written-with-lists'");
@@ -310,7 +310,7 @@ describe('a store of commit 542037d9', () => {
   });
 });
 
-test('a store of v0.3 has old jobs without a salt and a number, and numbers new jobs from 1', async () => {
+test('after an upgrade from v0.3, old jobs have no salt and no number, and new jobs are numbered from 1', async () => {
   await using testStore = await upgraded('v0.3');
   const { store } = testStore;
   const [ended, waiting] = ['job_f0c1', 'job_zz'].map(acme);

@@ -1,5 +1,5 @@
 /**
- * Commands that wait together share one transaction, and so one sync of the disk. Commands seldom fail. If one does, the
+ * Commands that wait together share one transaction, and so one sync of the disk. Commands seldom fail. If one fails, the
  * transaction is undone, and each command gets a transaction of its own. Savepoints are not used: with one for each command,
  * SQLite would copy every page before changing it. No caller is answered before the commit.
  */
@@ -44,7 +44,7 @@ export class GroupCommit {
   async take(waiting: Call[]): Promise<Answer[]> {
     this.#hasLagged = waiting.every(this.#isLagging);
     if (!this.#hasLagged) return await this.#takeOnce(waiting, groupCommandsMax);
-    // In this mode, too, the log stays whole: SQLite syncs it before pages are moved and when it starts again.
+    // In the mode `normal`, too, the log stays whole: SQLite syncs it before pages are moved, and when the log starts again.
     this.#database.exec('pragma synchronous = normal');
     try {
       return await this.#takeOnce(waiting, waiting.length);
