@@ -13,8 +13,8 @@ const neverLoaded =
 const client = /\/client\/src\//;
 
 /**
- * Leaves out the modules that no view loads. A proxy may lack a route, so that the client tries the fallback for older
- * services. Then the call fails as it would without a fallback.
+ * Leaves out the modules that no view loads. If a proxy lacks a route, the client still tries the fallback for older services.
+ * The call then fails as it would without a fallback.
  */
 function leaveOut(): Plugin {
   const nothing =

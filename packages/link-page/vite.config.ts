@@ -1,4 +1,4 @@
-/** How the page for links is built: as one file like `verify.html`, but it may send requests to the service that it came from. */
+/** How the page for links is built: as one file, like `verify.html`. Unlike that file, it may send requests to its service. */
 import { defineConfig } from 'vite';
 import { oneFile } from '../../tools/pages/one-file.ts';
 

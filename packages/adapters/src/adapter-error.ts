@@ -1,4 +1,4 @@
-/** What an adapter answers if it cannot serve a request, or if no program ran. */
+/** An adapter's answer if it cannot serve a request, or if no program ran. */
 import { ServiceFailure, TransportFailure } from '@vouchbox/client';
 
 interface AdapterErrorOptions extends ErrorOptions {
@@ -23,7 +23,7 @@ export class AdapterError extends Error {
   }
 }
 
-/** An error for a part of another system's interface without a counterpart here. */
+/** An error for a part of another system's interface that has no counterpart here. */
 export function unsupported(member: string, why: string): AdapterError {
   return new AdapterError(422, why, member);
 }

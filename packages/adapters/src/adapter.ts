@@ -5,7 +5,7 @@ import type { AdapterError } from './adapter-error.ts';
 import type { EqualBuilds } from './equal-builds.ts';
 import type { Languages } from './languages.ts';
 
-/** What an adapter's routes work with. */
+/** The parts that an adapter's routes use. */
 export interface AdapterParts {
   readonly client: ServiceClient;
   readonly languages: Languages;
@@ -18,7 +18,7 @@ export interface AdapterParts {
 export interface Adapter {
   readonly routes: (app: FastifyInstance, parts: AdapterParts) => void;
   readonly errorBody: (error: AdapterError) => unknown;
-  /** The HTTP status of an error, as the other system gives it. */
+  /** The HTTP status that the other system gives for an error. */
   readonly statusOf: (error: AdapterError) => number;
   /** Another header, besides `Authorization: Bearer`, in which a caller may send the key. */
   readonly keyHeader?: string;

@@ -1,6 +1,6 @@
 /**
- * The HTTP server of one adapter, on loopback or protected by a key. The adapter calls the service as one caller, so those who
- * call the adapter can do only what that caller may do.
+ * The HTTP server of one adapter, on loopback or protected by a key. For the service, the adapter is one caller. Whoever calls
+ * the adapter can do only what this one caller may do.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { AddressInfo } from 'node:net';

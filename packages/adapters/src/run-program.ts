@@ -43,8 +43,8 @@ export interface Ended {
 type Asked = JobSubmission & { readonly language: Language };
 
 /**
- * The outcome of a program: a run or a failed build. A run's `build` is null if nothing was compiled. `job` is the
- * submission whose job has the program's outcome.
+ * The outcome of a program: a run or a failed build. A run's `build` is null if nothing was compiled. `job` is the submission of
+ * the job that has the program's outcome.
  */
 export type Ran =
   | { readonly job: Asked; readonly build: RunResult | null; readonly run: RunResult }
@@ -103,8 +103,8 @@ async function prepared(
 }
 
 /**
- * How the compiler and the program ended; null for a stage that did not run. On a service without builds, one job runs both:
- * its end is the program's unless the compiler failed. @throws AdapterError if a stage was cancelled, or if nothing ran
+ * How the compiler and the program ended; null for a stage that did not run. On a service without builds, one job runs both: its
+ * end is the compiler's if the compiler failed, else the program's. @throws AdapterError if a stage was cancelled, or nothing ran
  */
 export function stagesOf({ build, run }: Ran): { readonly compile: Ended | null; readonly run: Ended | null } {
   const compile = build === null ? null : endOf(build);
@@ -140,7 +140,7 @@ export function endOf(end: End): Ended {
   };
 }
 
-/** What an answer says besides the outcome: which limits were exceeded and whether output was truncated; empty if neither. */
+/** An answer's message besides the outcome: which limits were exceeded and whether output was truncated; empty if neither. */
 export function messageOf({ remarks, truncated }: Ended): string {
   const cut = truncated ? ['the output is cut: the program wrote more than is recorded'] : [];
   return [...remarks, ...cut].join('; ');

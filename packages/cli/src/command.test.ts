@@ -11,7 +11,7 @@ afterAll(() => rmSync(place, { recursive: true }));
 
 const [programs, command] = [join(place, 'node_modules/.bin'), join(place, 'packages/cli/bin')];
 
-/** Copies the command to a place where this shell script stands in for its Node. @returns the path of the copied command */
+/** Copies the command to a directory where this shell script replaces its Node. @returns the path of the copied command */
 function commandBeside(node: string): string {
   for (const directory of [programs, command]) mkdirSync(directory, { recursive: true });
   writeFileSync(join(programs, 'node'), `#!/bin/sh\n${node}\n`, { mode: 0o755 });

@@ -19,7 +19,7 @@ interface Host {
 
 const doctor = (host: Host, ...args: string[]) => asUser(host, 'doctor', ...args);
 
-/** Runs a command as an ordinary user, on a host where either nobody or everybody may make user namespaces. */
+/** Runs a command as an ordinary user, on a host where either every user or no user may make user namespaces. */
 function asUser({ namespaces, env = {} }: Host, ...args: string[]) {
   const hide = join(tmpdir(), `svc-doctor-test-${process.pid}`);
   const setting = '/proc/sys/user/max_user_namespaces';

@@ -26,7 +26,7 @@ export interface WrittenGraph {
   readonly gone: readonly string[];
 }
 
-/** Exports the job, then the jobs whose files were its inputs, then theirs, and so on. Writes the list of the jobs last. */
+/** Exports the job, then the jobs that it depends on, then the jobs that those depend on, and so on. Writes `GRAPH_FILE` last. */
 export async function writeGraph(
   directory: NewDirectory,
   job_id: string,

@@ -22,16 +22,16 @@ import { shellWord } from './terminal/shell-word.ts';
 
 export interface ExportOptions extends AccessOptions, JsonOption {
   readonly output?: string;
-  /** PEM of the public key that signed the job, if the service has a newer key now; for a graph, every such key. */
+  /** PEM files with the public key that signed the job, if the service has a newer key now; for a graph, every such key. */
   readonly publicKey?: readonly string[];
   readonly evidenceOnly?: true;
   /** Also exports every job that the job depends on. */
   readonly withInputs?: true;
   /** A new file for the log's proof. It lies beside the directory, since older verifiers refuse unknown files in a directory. */
   readonly logProof?: string;
-  /** A new file for the job's promise. It lies beside the directory for the same reason. */
+  /** A new file for the job's promise. Like the log's proof, it lies beside the directory. */
   readonly promise?: string;
-  /** A new file for the envelope of the canary that the job names. It lies beside the directory for the same reason. */
+  /** A new file for the envelope of the canary that the job names. Like the log's proof, it lies beside the directory. */
   readonly canary?: string;
   readonly dataDir?: string;
   readonly databaseUrl?: string;

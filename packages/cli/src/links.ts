@@ -11,7 +11,7 @@ export interface LinkOptions extends JobOptions {
   readonly expiresIn?: number;
 }
 
-/** Prints only the new link's address on stdout. What the link shows is printed on stderr. */
+/** Prints only the new link's address on stdout, and says on stderr what the link shows. */
 export async function makeLink(job_id: string, options: LinkOptions): Promise<void> {
   const wanted = wantedOf(options);
   await using service = requireService(options);

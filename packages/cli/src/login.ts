@@ -39,7 +39,7 @@ export async function login(options: LoginOptions): Promise<void> {
   printResult(options, `${printable(text)}\n`, view);
 }
 
-/** A piped key takes precedence over SERVICE_KEY: whoever pipes a key means it, and SERVICE_KEY may be for another service. */
+/** A piped key takes precedence over SERVICE_KEY: a key is piped on purpose, and SERVICE_KEY may be for another service. */
 async function pipedOrKept(kept: string | null, url: string): Promise<string> {
   if (kept !== null && !isPiped()) return kept;
   return (await askSecretly(`key for ${printable(url)}: `)) || (kept ?? '');

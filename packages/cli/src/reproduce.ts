@@ -157,7 +157,7 @@ function publicKeyOf({ files }: ExportedJob): string {
   return new TextDecoder().decode(wholeFile(files, EXPORT_FILES.publicKey));
 }
 
-/** The pinned keys for the service's export. None if only the first signer's key is pinned: then the service names its key. */
+/** The pinned keys for the service's export. Empty if only the first signer's key is pinned; then the service names its key. */
 function pinnedOfService(pinned: readonly string[], first: ExportedJob): readonly string[] {
   const signer = keyIdOf(publicKeyOf(first));
   return pinned.some((pem) => keyIdOf(pem) !== signer) ? pinned : [];

@@ -31,7 +31,7 @@ export async function settled(result: FoldedResult, session: ProgramSession) {
   return { result: { ...result, artifacts, violations, large_outputs }, outcome };
 }
 
-/** The messages that accompany the output: what the session did not keep, or that the session did not move on. */
+/** The messages that accompany the output. They say what the session did not keep, or that the session did not move on. */
 export function sessionRemarks({ name, lastJob }: ProgramSession, { moved, kept, problem }: StepOutcome): string[] {
   if (!moved) {
     const place = lastJob === null ? 'at its beginning' : `at ${lastJob}`;

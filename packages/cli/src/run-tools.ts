@@ -41,7 +41,7 @@ async function answerOf(command: string, words: unknown, { signal }: ToolCall): 
   return await asValue(stdout);
 }
 
-/** @throws JsonProblem if JSON would not reach the program unchanged, such as a number that a double cannot hold */
+/** @throws JsonProblem if JSON would not reach the program unchanged, for example a number that a double cannot hold */
 async function asValue(text: string): Promise<unknown> {
   let value: unknown;
   try {

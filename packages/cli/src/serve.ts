@@ -10,7 +10,7 @@ const STDIN = 0;
 
 /**
  * Serves until a signal asks it to stop, then drains. A second signal ends the process at once. The process also ends if other
- * nodes have taken over its jobs. A process that is started again serves as a node again.
+ * nodes have taken over its jobs; if it is started again, it serves as a node again.
  * @param flags values keyed by the settings' flags; they take precedence over the environment
  */
 export async function serve(flags: Readonly<Record<string, string | undefined>>, options: JsonOption): Promise<number> {

@@ -34,7 +34,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** The commands whose exit code 1 says that the program failed, not that the command did. */
+/** The commands whose exit code 1 says that the program failed, not that the command failed. */
 const RUNS_PROGRAMS: readonly (string | undefined)[] = ['run', 'grade'];
 
 /** The commands that show or need the options of `serve`. */

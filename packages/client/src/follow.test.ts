@@ -88,7 +88,7 @@ describe('following a job over the stream', () => {
     },
   );
 
-  test('reads events that the stream skipped from the stored history, and yields each event once', {
+  test('reads from the stored history the events that the stream skipped, and yields each event once', {
     tags: ['Stream-5a'],
   }, async () => {
     const stored = json({ events: [event(2), event(3)], next_cursor: 3 });
@@ -160,7 +160,7 @@ describe('following a job over the stream', () => {
     expect(pauses[0]).toBeGreaterThanOrEqual(1000);
   });
 
-  /** Refuses the first WebSocket, answers a plain request for the stream as given, and then sends the end of the stream. */
+  /** Refuses the first WebSocket, answers a plain request for the stream with `plain`, and then sends the end of the stream. */
   async function refusingOnce(plain: ReturnType<typeof json>): Promise<ScriptedService> {
     const service = await scriptedService([
       (response, seen) => (seen.method === 'GET' ? plain(response) : ticket(response)),

@@ -61,10 +61,10 @@ const lifetimeReached: (typeof STREAM_CLOSE_CODES)['lifetimeReached'] = 1001;
 const idleMilliseconds = 50;
 const idleMillisecondsMax = 1000;
 
-/** The pause after a WebSocket was refused without a known reason. A WebSocket gives none; a plain request may give it. */
+/** The pause after a WebSocket was refused without a known reason. Only a plain request can get the reason. */
 const refusedMilliseconds = 1000;
 
-/** If this many connections did not open and the service gave no reason, a proxy is assumed to refuse them. */
+/** If this many connections did not open and the service gave no reason, the client assumes that a proxy refuses them. */
 const unopenedMax = 2;
 
 /** Yields each event after `after` once, in order, and returns after `finished`. */

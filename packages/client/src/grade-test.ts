@@ -10,7 +10,7 @@ import type { ProgramOptions } from './submission.ts';
 export interface GradeTest extends Pick<ProgramOptions, 'stdin' | 'args' | 'files' | 'env'> {
   /** A name that no other test in the grading has. */
   readonly name: string;
-  /** The program's expected output. Without it and without a checker, only how the program ends counts. */
+  /** The program's expected output. With no expected output and no checker, only the way in which the program ends counts. */
   readonly expected?: string | undefined;
   /**
    * `lines` (the default) ignores white space at the end of each line and of the whole output, `words` ignores all white

@@ -108,7 +108,7 @@ export async function gradeProgram(
     if (tells) error.grading_id = grading_id;
     // A service that is away continues the grading once it is back, so the verdict can still be read.
     if (grading_id !== null && tells && isAway(error)) throw error;
-    // An interrupted request may have made a grading, so that is cancelled. If this fails, `error` says more than the failure.
+    // An interrupted request may have made a grading, so the grading is cancelled. If cancelling fails, `error` says more.
     if (body !== null) await abandon(client, { body, idempotencyKey, grading_id }).catch(() => {});
     throw error;
   }
@@ -176,7 +176,7 @@ const sentCharsMax = 4 * 1024 * 1024;
 /** The most bytes of one text in the request. */
 const sentBytesMax = 1024 * 1024;
 
-/** Uploads texts that are too long for the request, and then the longest other texts until the rest fits. */
+/** Uploads texts that are too long for the request, and then the longest other texts, until the remaining ones fit. */
 async function withUploads(
   client: GradingClient,
   { programs, tests, ...rest }: GradingSubmission,

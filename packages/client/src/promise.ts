@@ -102,7 +102,7 @@ async function fitting(
   return { ...exact, ...promise };
 }
 
-/** Those members of the future receipt that the submission determines, without the ones that only the service knows. */
+/** The members of the future receipt that follow from the submission, without members that only the service knows. */
 async function expectedOf(
   { language, runtime = null, code, stdin = null, args = [], env = {} }: JobSubmission,
   sha256: Sha256,

@@ -66,7 +66,7 @@ export class ToolReplay {
 
   end(): void {}
 
-  /** The earlier run's call that equals this call: the first missing call, or one that was made before that call was closed. */
+  /** The earlier run's call that equals this call: the first missing call, or a call made before the first was closed. */
   #found(line: string, seq: number): Recorded {
     const [first] = this.#missing;
     const later = this.#missing.findIndex(({ seq: made }) => made > (first?.closed ?? 0));

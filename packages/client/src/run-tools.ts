@@ -153,7 +153,7 @@ class Sender implements Answers {
   readonly #apiKey: string | null;
   readonly #request: Request;
   readonly #failed: (error: unknown) => void;
-  /** For each answer that the stream has not confirmed, how to send it again, keyed by the number of its call. */
+  /** Functions that send again the answers that the stream has not confirmed, keyed by the numbers of the answers' calls. */
   readonly #sent = new Map<number, () => Promise<void>>();
   #socket: WebSocket | null = null;
 
@@ -263,7 +263,7 @@ class ToolRunner implements Answering {
     }
   }
 
-  /** Whether a call still lacks an answer. An earlier job may have answers; the tools of those calls do not run again. */
+  /** Whether a call still lacks an answer. If the job was submitted before, the tools of answered calls do not run again. */
   async #isOpen({ job_id, seq, signal }: ToolCall): Promise<boolean> {
     if (!this.#job.replayed) return true;
     const { calls } = await openToolCalls(this.#session, job_id, { after: seq - 1, signal });

@@ -60,7 +60,7 @@ export interface RunResult extends Omit<FoldedResult, 'artifacts'>, Pick<JobDeta
   readonly files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
   /** The isolation between the program and the host, as observed while it ran. Null if nothing was observed. */
   readonly isolation_class: IsolationClass | null;
-  /** The limits in force. A limit is null if it was not observed; all of this is null if no program ran. */
+  /** The limits in force; null if no program ran. A single limit is null if it was not observed. */
   readonly effective_limits: EffectiveLimits | null;
   /** Requested limits that differ from those in force, because the service has ceilings. Each has the value in force. */
   readonly clamped: Readonly<Partial<Record<keyof EffectiveLimits, number>>>;

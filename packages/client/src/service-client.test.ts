@@ -276,7 +276,7 @@ describe('waiting for a result in the client', () => {
     expect(service.seen.map(({ url }) => url)).toEqual(['/v1/jobs/job_1/result?wait_seconds=0']);
   });
 
-  test('has no deadline if none is given or if it is longer than any timer', async () => {
+  test('has no deadline if none is given, or if the given deadline is longer than any timer', async () => {
     const timeout = vi.spyOn(AbortSignal, 'timeout');
     await using service = await scriptedService([json(folded('succeeded'))]);
     const client = clientOf(service, { timeoutMilliseconds: 4321 });

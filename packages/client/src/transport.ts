@@ -67,7 +67,7 @@ async function fetchWhole(endpoint: Endpoint, request: Exchange, signal: AbortSi
     },
     signal,
     redirect: 'manual',
-    // Without a body, this is undefined.
+    // Undefined if the request has no body.
     body: bytes ?? JSON.stringify(body),
   });
   const received = request.stream && response.ok ? new Uint8Array() : await bodyOf(response);

@@ -62,7 +62,7 @@ export async function verdictOf(bytes: Uint8Array, known: KnownGrading, sha256: 
   const lines = known.sent.tests.map((test, at) => lineOf(test, told[at] ?? {}, { known, digest, groups }));
   const all = await Promise.all(lines);
   const rows = all.map(({ group, points_max, verdict, points }) => {
-    // The groups determine which tests were skipped, so that is computed again.
+    // The groups determine which tests were skipped, so the skipped tests are determined again here.
     const won = { verdict: verdict === 'skipped' ? ('not_run' as const) : verdict, points };
     return { group, points: points_max, won };
   });

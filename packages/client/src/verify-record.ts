@@ -100,7 +100,7 @@ export async function verifyRecord({ job_id, events, receipt }: JobRecord, tools
   }
   if (output !== undefined) same('output', output, await outputOf(events, sha256));
   if (output_artifacts !== undefined) same('artifacts', output_artifacts, dataOf(events, 'artifact'));
-  // If the job asked for no large outputs, the receipt lacks the member and the history has no such events.
+  // If the job asked for no large outputs, the receipt lacks `large_outputs`, and the history has no `large_output` events.
   same('artifacts', large_outputs ?? [], dataOf(events, 'large_output'));
   return { job_id, chain, receipt_sha256, receipt };
 }

@@ -16,7 +16,7 @@ export interface ScriptedService extends AsyncDisposable {
   readonly seen: readonly Seen[];
 }
 
-/** Each request gets the next answer. The last answer is also for all further requests. */
+/** Each request gets the next answer. After the last answer, every further request gets the last answer again. */
 export async function scriptedService(
   answers: readonly ((response: ServerResponse, request: Seen) => void)[],
 ): Promise<ScriptedService> {

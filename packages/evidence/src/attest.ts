@@ -66,7 +66,7 @@ export interface TerminalRecord {
   readonly receipt: StoredReceipt;
   readonly events: readonly JobEvent[];
   readonly kept: KeptForPredicate;
-  /** The texts from which the data of the events was read. They are checked as they are. Absent if they are not known. */
+  /** The texts from which the events' data was read; the checks use them unchanged. Absent if the texts are not known. */
   readonly dataTexts?: readonly (string | undefined)[];
 }
 
@@ -135,7 +135,7 @@ function statementOf({ job, receipt, kept }: TerminalRecord, resultSizeBytes: nu
   };
 }
 
-/** A statement that is to be signed. Its members are in canonical order, as in everything that is written often. */
+/** A statement that is to be signed. Its members are in canonical order, like those of all data that is written often. */
 export type Unsigned = Pick<Statement, 'subject' | 'predicateType'> & { readonly predicate: object };
 
 /** A signed statement as it is stored; `leaf_hash` is null if the statement is not to be logged. */

@@ -10,10 +10,10 @@ import { isJsonObject } from './strict-json.ts';
 /** The tenant that canaries belong to. No credential can belong to it, because no tenant's name may begin with a dot. */
 export const CANARY_TENANT = '.canary';
 
-/** How long after a canary's end jobs may still name it. */
+/** How long jobs may still name a canary after it has ended. */
 export const canaryNamedMilliseconds = 60 * 60 * 1000;
 
-/** What every canary tries. In some classes, a canary also tries other things that can show something there. */
+/** What every canary tries. In some classes, a canary also tries other things, because these show something only there. */
 export const CANARY_TRIES = [
   'mount',
   'ptrace',

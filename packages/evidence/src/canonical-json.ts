@@ -21,8 +21,8 @@ export function canonicalJson(value: unknown): string {
 const quickDepthMax = 32;
 
 /**
- * Whether `JSON.stringify` already writes this value in canonical form. RFC 8785 § 3.2 differs from it only in the order of
- * members. This holds for every value parsed from canonical text. The check costs a tenth of sorting again.
+ * Whether `JSON.stringify` writes this value canonically. RFC 8785 § 3.2 differs from it only in member order. Values parsed
+ * from canonical text pass, except deep ones and some with a number or `toJSON` as a name. The check costs a tenth of sorting.
  */
 function standsInOrder(value: unknown, depth: number): boolean {
   switch (typeof value) {

@@ -26,7 +26,7 @@ describe('an export may have', { tags: ['Limits-4a'] }, () => {
     ]);
   });
 
-  test('single output files of up to 64 MiB, and 68 MiB of output files together', () => {
+  test('output files of up to 64 MiB each and up to 68 MiB together', () => {
     const [large, all] = [largeOutputsBytesMax, largeOutputsBytesMax + filesTotalBytesMax];
     expect(problems(['output/a', large], ['output/b', all - large], ['output/c', 0])).toEqual([null, null, null]);
     expect(problems(['output/a', large + 1])).toEqual([expect.stringContaining('64 MiB')]);
@@ -37,7 +37,7 @@ describe('an export may have', { tags: ['Limits-4a'] }, () => {
     ]);
   });
 
-  test('the maximum size of input files, and output files as well', () => {
+  test('input files of the maximum total size together with output files', () => {
     expect(problems(['input/a', namedFilesTotalBytesMax], ['output/a', fileBytesMax])).toEqual([null, null]);
   });
 

@@ -28,7 +28,7 @@ export interface JsonRules {
   /** `rounded` allows integers that a double cannot hold exactly. Neither value allows integers beyond a double's range. */
   readonly numbers: 'exact' | 'rounded';
   /**
-   * The top-level member whose own members may be numbers that a double cannot hold. They are clamped to a bound anyway.
+   * The top-level member whose own members may be numbers that a double cannot hold. Such numbers are clamped to a bound anyway.
    * `isFinite` then says whether all numbers were within a double's range.
    */
   readonly approximateIn?: string;
@@ -232,7 +232,7 @@ export class JsonScan {
     const hasSecond = unit < 0xdc00 && this.#bytes[at + 6] === BACKSLASH && this.#bytes[at + 7] === LETTER_U;
     const second = hasSecond ? this.#hexUnit(at + 8) : 0;
     if (second >= 0xdc00 && second <= 0xdfff) return at + 12;
-    // A JSON pointer cannot have such a name, so the problem names the object that has the member.
+    // A JSON pointer cannot contain a lone surrogate, so the problem names the object that has the member.
     throw this.#stringIsName
       ? this.#wrong('names a member with a lone surrogate', this.#open.slice(0, -1))
       : this.#wrong('holds a lone surrogate');

@@ -78,7 +78,7 @@ function* artifactTexts(job: TerminalJob, events: readonly JobEvent[]): Generato
 /** How many characters of output are written as JSON at a time. */
 const pieceChars = 16 * 1024;
 
-/** The folded output inside its quotes. Two records that share a surrogate pair can only be written together. */
+/** The folded output as JSON without its quotes. Two records that share a surrogate pair can only be written together. */
 function* outputTexts(records: readonly OutputRecord[]): Generator<string> {
   const charsMax = records.every(({ text }) => text.isWellFormed()) ? pieceChars : Number.POSITIVE_INFINITY;
   for (let first = 0; first < records.length; ) {
@@ -94,7 +94,7 @@ export type ResultArtifactResult =
   | Refused;
 
 /**
- * Reads what a check against the predicate needs from an artifact's bytes: type, version and the named members.
+ * Reads type, version and the named members from an artifact's bytes. A check against the predicate needs them.
  */
 export function decodeResultArtifact(bytes: Uint8Array): ResultArtifactResult {
   const json = parseStrictJson(bytes);

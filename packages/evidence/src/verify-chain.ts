@@ -6,7 +6,7 @@ import type { JobEvent } from '@vouchbox/protocol';
 import { eventHash, GENESIS_HASH, HASH_VERSION, type LinkedEvent } from './chain.ts';
 import { isJsonObject } from './strict-json.ts';
 
-/** Facts from elsewhere about the history: a receipt's `event_chain`, or the address from which the history was fetched. */
+/** Facts about the history from another source: a receipt's `event_chain`, or the address from which the history was fetched. */
 export interface ExpectedChain {
   readonly job_id?: string;
   /** The digest of the last event. */
@@ -98,7 +98,7 @@ function eventProblem(event: JobEvent, at: Position): ChainProblem | null {
   return hasItsDigest(event, at.dataText) ? null : 'digest';
 }
 
-/** Whether the stored digest is right. It covers the canonical spelling; older versions stored events in another one. */
+/** Whether the stored digest is right. It covers the canonical text; older versions stored events as another text. */
 function hasItsDigest(event: JobEvent, dataText: string | undefined): boolean {
   const { event_hash } = event;
   if (event_hash === recomputedHash(event, dataText)) return true;

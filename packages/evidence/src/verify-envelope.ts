@@ -110,7 +110,7 @@ export interface FoundSignature {
   readonly signature: EnvelopeSignature;
 }
 
-/** A check throws this error to end all checks. It never leaves this file. */
+/** A check throws this error to end all checks. The error never leaves this file. */
 class Refusal extends Error {
   readonly step: VerificationStep;
   constructor(step: VerificationStep, reason: string) {

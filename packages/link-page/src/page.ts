@@ -1,4 +1,4 @@
-/** What the page does: it takes the secret out of the address, reads what the link shows, and checks the signature itself. */
+/** The page takes the secret out of the address, reads what the link shows, and checks the signature itself. */
 import './page.css';
 import { EXPORT_FILES } from '@vouchbox/evidence';
 import type { LinkedJob } from '@vouchbox/protocol';

@@ -63,8 +63,8 @@ export const ArtifactRecord = Type.Object({
 export type ArtifactRecord = Static<typeof ArtifactRecord>;
 
 /**
- * A stream exceeded a recording cap. States how much of the stream was seen until then and how much is kept. Each stream has at
- * most one such record, stored with its last output. The receipt's `executor_output` has the final amount. Spec § Events 6.
+ * Says that a stream exceeded a recording cap, how much of the stream was seen until then, and how much is kept. Each stream has
+ * at most one such record, stored with its last output. The receipt's `executor_output` has the final amount. Spec § Events 6.
  */
 export const Truncation = Type.Object({
   stream: Type.Enum([...STREAM_NAMES]),
@@ -82,7 +82,7 @@ export const ToolCallRecord = Type.Object({
   call: Type.Integer({ minimum: 0 }),
   tool: Type.String(),
   arguments: Type.Unknown(),
-  /** The reason that the program was given if the service refused the call. Nobody can answer a refused call. */
+  /** If the service refused the call, the reason that it gave to the program. Nobody can answer a refused call. */
   refused: Type.Optional(Type.String()),
 });
 export type ToolCallRecord = Static<typeof ToolCallRecord>;

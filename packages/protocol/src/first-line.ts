@@ -5,7 +5,7 @@ import { printable } from './printable.ts';
 const charactersMax = 120;
 const soughtMax = 4096;
 
-/** The first line, other than the interpreter's, with a letter or a digit. The opening of a comment may have neither. */
+/** The first line with a letter or a digit, except the interpreter's. A line that only opens a comment is passed over. */
 const LINE = /^(?!#!).*[\p{L}\p{N}].*$/mu;
 
 /** The printable part of the first meaningful line, cut at 120 characters; null if there is none. */

@@ -4,7 +4,7 @@
  */
 import type { Comparing, FloatTolerance } from './grading-record.ts';
 
-/** White space is the white space of ASCII: space, tab, line feed, vertical tab, form feed and carriage return. */
+/** Only ASCII characters count as white space: space, tab, line feed, vertical tab, form feed and carriage return. */
 const WHITE = /[ \t\n\v\f\r]+/;
 const WHITE_AT_END = /[ \t\n\v\f\r]$/;
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;

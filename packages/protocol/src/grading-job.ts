@@ -47,7 +47,7 @@ export interface PlannedJob {
   readonly submission: PlannedSubmission;
 }
 
-/** A file that a job was given or left. Its `text` is read only where a checker may have left points. */
+/** An input or output file of a job that ended. `text` is read only for files in which a checker may have left points. */
 export interface EndedFile {
   readonly path: string;
   readonly sha256: string;
@@ -123,7 +123,7 @@ function saidBy({ stderr, outputs, violations }: JobEnd, codes: ExitCodes): Said
     const [, text] = /^points[ \t]+(\S{1,40})/.exec(stderr) ?? [];
     return text === undefined ? null : { kind: 'points', text };
   }
-  // If a checker states no points, the test gets all of its points. So a lost file of points counts as a mistake.
+  // A test gets all of its points if its checker states none. So a lost file with points must count as a mistake.
   if (violations.some(mayHidePoints)) return { kind: 'points', text: 'unknown' };
   for (const [path, kind] of SCORE_FILES) {
     const text = outputs.find((file) => file.path === path)?.text;
@@ -138,7 +138,7 @@ export const SCORE_FILES = [
   ['output/score_multiplier.txt', 'part'],
 ] as const;
 
-/** Whether a violation may have hidden a file with points: it names that file, or does not say which files are lost. */
+/** Whether a violation may have hidden a file with points: it names such a file, or does not say which files are lost. */
 export function mayHidePoints({ type, path }: SaidViolation): boolean {
   return type === 'output_count' || path === 'output' || SCORE_FILES.some(([score]) => score === path);
 }

@@ -1,7 +1,7 @@
 /**
- * The judge of version 2 and the comparer, in Python. A verifier knows each by its digest, so a changed text is another program.
- * The output of earlier texts must still be accepted. Both read what hostile programs wrote, so they hold at most one piece or
- * one line of a large text.
+ * The judge of version 2 and the comparer, in Python. A verifier knows each of the two by its digest, so changed code is another
+ * program. The output of earlier code must still be accepted. Both read the output of hostile programs, so they hold at
+ * most one piece or one line of a large text.
  */
 import { GRADING_FILE, VERDICT_FILE } from './grading.ts';
 import { VERDICT_SCHEMA_2 } from './grading-record.ts';
@@ -9,7 +9,7 @@ import { VERDICT_SCHEMA_2 } from './grading-record.ts';
 /** Where a comparer and a checker find the texts. */
 export const CHECKED_FILES = { stdin: 'input/stdin', output: 'input/output', expected: 'input/expected' } as const;
 
-/** Compares texts by their forms or, with a tolerance, word by word. White space is ASCII's, as it is for bytes in Python. */
+/** Compares texts by their forms or, with a tolerance, word by word. White space is that of ASCII, as for bytes in Python. */
 const COMPARE = `NUMBER = re.compile(rb"[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?\\Z")
 
 
@@ -93,7 +93,7 @@ def alike(output, expected, compare):
 
 const importing = (...names: readonly string[]) => names.map((name) => `import ${name}\n`).join('');
 
-/** Compares an output with the expected one as its only argument says. Exits with 42 if they are alike, otherwise with 43. */
+/** Compares an output with the expected output. The only argument says how. Exits with 42 if they are alike, else with 43. */
 export const COMPARER = `${importing('hashlib', 'itertools', 'json', 'math', 're', 'sys')}
 ${COMPARE}
 

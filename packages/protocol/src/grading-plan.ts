@@ -31,7 +31,7 @@ export interface GraderProgram extends PlannedProgram {
 export interface PlannedGroup {
   readonly name: string;
   readonly score?: 'sum' | 'minimum' | undefined;
-  /** With `minimum`, a group gets the share of these that its worst test won. Default: the sum of its tests' points. */
+  /** With `minimum`, the group gets the share of these points that its worst test won. Default: the sum of its tests' points. */
   readonly points?: number | undefined;
   /** Names of earlier groups. Unless all tests of those groups are accepted, the tests of this group are skipped. */
   readonly after?: readonly string[] | undefined;
@@ -55,7 +55,7 @@ export interface PlannedTest {
 
 export interface GradingPlan {
   readonly tests: readonly PlannedTest[];
-  /** If left out, all tests are one group, and its points are added up. */
+  /** If left out, all tests are one group, and the points of the tests are added up. */
   readonly groups?: readonly PlannedGroup[] | undefined;
   /** Without groups: whether the grading ends at its first test without points. */
   readonly stop?: boolean | undefined;
@@ -74,7 +74,7 @@ const testsMax = 1000;
 const outputBytesUsual = 8 * 1024 * 1024;
 export const outputBytesMost = 64 * 1024 * 1024;
 
-/** What is wrong with a plan, after the JSON pointer of the wrong member. */
+/** The JSON pointer of the wrong member of a plan, and a text that says what is wrong with this member. */
 export type PlanProblem = readonly [pointer: string, problem: string];
 
 /** What is wrong with a plan; null if a verdict is possible. The bounds of texts are checked in the submissions, not here. */

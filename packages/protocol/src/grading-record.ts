@@ -35,7 +35,7 @@ export interface JobRecord {
   readonly exit_code: number | null;
 }
 
-/** A run of the program. Its times are null if a compiler ran in the same job and its share of them is not known. */
+/** A run of the program. Its times are null if a compiler ran in the same job and the compiler's share is not known. */
 export interface RunRecord extends JobRecord {
   /** The compiler's outcome: it found an error in the program or met a limit; null if it succeeded or ran elsewhere. */
   readonly compiler: 'error' | 'limit' | null;
@@ -65,7 +65,7 @@ export interface BuildRecord extends JobRecord {
 export interface GroupRecord {
   readonly name: string;
   readonly score: 'sum' | 'minimum';
-  /** The points of a group with score `minimum`. It gets the share of them that its worst test won. */
+  /** The points of a group with score `minimum`. The group gets the share of these points that its worst test won. */
   readonly points: number;
   readonly after: readonly string[];
   readonly stop: boolean;

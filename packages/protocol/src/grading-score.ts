@@ -167,7 +167,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** The facts about a run that the rule for repeating it needs. */
+/** The facts about a run that decide whether the run is repeated. */
 export interface Timed {
   readonly terminal_reason: string | null;
   readonly cpu_ms: number | null;

@@ -42,7 +42,7 @@ interface Drive {
   readonly ends?: Readonly<Record<string, Partial<JobEnd>>>;
 }
 
-/** Drives a grading to its end. Returns the names of each round's jobs, all jobs, and what the judge was given. */
+/** Drives a grading to its end. Returns the names of each round's jobs, all jobs, and the judge's input. */
 function drive(plan: GradingPlan, { program = PYTHON, abilities = ALL, ends: said = {} }: Drive = {}) {
   expect(planProblem(plan)).toBeNull();
   const ends = new Map<string, JobEnd>();

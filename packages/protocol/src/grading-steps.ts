@@ -95,7 +95,7 @@ class Look {
     this.#asksWords = asksWords(this.#groups);
   }
 
-  /** Whether a group stops depends on its earlier tests, so the tests are examined until nothing changes. */
+  /** A group's earlier tests decide whether the group stops, so the tests are examined until nothing changes. */
   steps(): readonly Step[] {
     const { tests } = this.#known.plan;
     const groups = this.#groups;
@@ -124,7 +124,7 @@ class Look {
     return this.#tested(at, built, validations);
   }
 
-  /** Runs the test, and runs it once more if the first run starved. */
+  /** Runs the test, and runs it once more if the first run starved: see `isStarved`. */
   #tested(at: number, built: Built, validations: readonly CheckRecord[]): Step {
     const submission = this.#testSubmission(at, built);
     if (submission === null) return this.#untried(at, false);
@@ -265,7 +265,7 @@ class Look {
     return said.some((record) => record === null) ? null : (said as readonly CheckRecord[]);
   }
 
-  /** What tests start: the program's product, or its source if nothing is built; null until the build has ended. */
+  /** What jobs of this program start: its product, or its source if nothing is built; null until the build has ended. */
   #built(name: string, program: PlannedProgram, shared: boolean): Built | 'failed' | null {
     if (!isCompiled(program)) return { product: undefined, isAlone: true };
     if (!this.#known.abilities.build) return { product: undefined, isAlone: false };

@@ -6,8 +6,8 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 
 /**
- * How many bytes the two texts of a test may have together in the judge's one file. Fewer tests leave more room for each. A byte
- * of text may take six bytes of JSON, and the whole file has at most 64 MiB.
+ * How many bytes the two texts of a test may have together in the judge's one file. With fewer tests, each test has
+ * more room. A byte of text may take six bytes of JSON, and the whole file has at most 64 MiB.
  */
 export function inlineRoom(tests: number): number {
   return Math.max(8 * KIB, Math.min(MIB, Math.floor((8 * MIB) / tests)));

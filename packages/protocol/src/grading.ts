@@ -1,7 +1,7 @@
 /**
- * Grading runs a submitted program against tests that it does not see. Each test is a job of its own. One more job runs the judge
- * below, and its output is the verdict, so the service signs the verdict like any result. Whoever has the records can retrace
- * each line of the verdict. docs/GRADING.md.
+ * Grading runs a submitted program against tests that it does not see. Each test is a job of its own. One more job runs
+ * the judge below, and its output is the verdict, so the service signs the verdict like any result. Anybody who has the
+ * records can retrace each line of the verdict. docs/GRADING.md.
  */
 
 export const VERDICT_SCHEMA = 'urn:svc:verdict:v1';

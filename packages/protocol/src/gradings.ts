@@ -1,6 +1,6 @@
 /**
- * A grading: one request to run programs against tests. The service turns it into jobs. Here are the body of the request and its
- * owner's view; `grading.ts` has the judge. Spec § Gradings.
+ * A grading: one request to run programs against tests. The service turns it into jobs. This module has the body of the
+ * request and the view of the grading's owner; `grading.ts` has the judge. Spec § Gradings.
  */
 import { BlobName } from './blob.ts';
 import { COMPARISONS, VERDICT_SCHEMA } from './grading.ts';

@@ -17,7 +17,7 @@ export const EffectiveSpec = Type.Object({
   limits: EffectiveLimitsSchema,
 });
 
-/** Whether and where a job's signed evidence can be fetched. Until it can, all members except `available` are null. */
+/** Whether and where a job's signed evidence can be fetched. Until then, all members except `available` are null. */
 export const AttestationMember = Type.Object({
   available: Type.Boolean({ description: 'May be false just after the end: signing is asynchronous.' }),
   tenant: Nullable(Type.String({ description: 'The tenant bound into the signed evidence.' })),
@@ -148,8 +148,8 @@ export const StreamTicket = Type.Object({
 export type StreamTicket = Static<typeof StreamTicket>;
 
 /**
- * The answer to a submission that may wait and may ask for more. `status` is the status at acceptance, even if there is a result.
- * Other requested members come with the result; the promise and the ticket may also come without one.
+ * The answer to a submission that may wait and may request more members. `status` is the status at acceptance, even if there is a
+ * result. Other requested members come with the result; the promise and the ticket may also come without a result.
  */
 export const AwaitedSubmission = Type.Object({
   ...SubmissionAnswer.properties,

@@ -1,6 +1,6 @@
 /**
- * The languages that a submission may name. Capabilities say which languages a service has. Spec § What the service does has the
- * first three; the others are additions to it.
+ * The languages that a submission may name. Capabilities say which languages a service has. Spec § What the service
+ * does has the first three; the others are additions to the specification.
  */
 export const LANGUAGES = [
   'python',

@@ -82,7 +82,7 @@ export const namedFilesTotalBytesMax = 64 * MIB;
 /** A job's unpacked libraries: their bytes, counted in pages of 4 KiB, and their files and directories. The archive is a blob. */
 export const librariesBytesMax = 512 * MIB;
 export const librariesEntriesMax = 50_000;
-/** The most bytes of all of a job's large outputs together. A single output may have as many. */
+/** The most bytes of all of a job's large outputs together. A single output may have just as many bytes. */
 export const largeOutputsBytesMax = 64 * MIB;
 /** The bytes of the product of a build. */
 export const productBytesMax = 16 * MIB;
@@ -102,7 +102,7 @@ export const wordBytesMax = 4 * KIB;
 export const wordsTotalBytesMax = 32 * KIB;
 export const variableNameCharsMax = 128;
 export const idempotencyKeyBytesMax = 128;
-/** The deepest JSON nesting and the most tokens. Both are counted first: `JSON.parse` takes seconds on hostile nesting. */
+/** The deepest JSON nesting and the most tokens. Both are counted before `JSON.parse`, which takes seconds on hostile nesting. */
 export const jsonDepthMax = 32;
 /** How many labels a job may have, and how many characters a label may have. */
 export const labelsMax = 16;
@@ -158,7 +158,7 @@ export const connectionsMax = 256;
 export const headMillisecondsMax = 30_000;
 export const headBytesMax = 16 * KIB;
 export const bodyMillisecondsMax = 30_000;
-/** While places for bodies are scarce, a request is ended if its body has taken this long and is slower than this rate. */
+/** While permits for bodies are scarce, a request is ended if its body has taken this long and is slower than this rate. */
 export const bodyUnhurriedMilliseconds = 5000;
 export const bodyBytesPerSecondMin = KIB;
 export const writeProgressMillisecondsMax = 30_000;

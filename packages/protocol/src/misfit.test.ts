@@ -51,7 +51,7 @@ function nearly(): unknown {
 describe('the search for the first error of a value', () => {
   const other = Schema.Compile(JobSubmission);
 
-  test('finds none for exactly the values that another validator accepts', () => {
+  test('finds no error in exactly those values that another validator accepts', () => {
     for (let round = 0; round < 5000; round++) {
       const value = round % 2 === 0 ? nearly() : anything(3);
       expect(misfitOf(JobSubmission, value) === null, `seed ${seed}: ${JSON.stringify(value)}`).toBe(

@@ -33,7 +33,7 @@ export interface Misfit {
   readonly keyword: Keyword | 'unknown';
   /** The keyword's value in the schema. */
   readonly allowed: unknown;
-  /** If a member is missing, the first unknown member, which may be the missing one misspelled. */
+  /** Present if a member is missing: the first unknown member, which may be a misspelling of the missing member. */
   readonly unknown?: string;
 }
 
@@ -119,8 +119,8 @@ const RULES: Readonly<Record<Keyword, Rule>> = {
 };
 
 /**
- * Chooses the alternative whose misfit is reported. It is the first that has the value's type and whose required members the
- * value has, or else the first of all. The first of all is never the type null.
+ * Chooses the alternative whose misfit is reported: the first alternative that has the value's type and whose required
+ * members the value has, or else the first of all alternatives, which is never the type null.
  */
 function likeliest(breaks: readonly Break[]): Break {
   const isNear = ({ keyword, at }: Break) => keyword !== 'required' && (keyword !== 'type' || at.length > 0);
@@ -189,7 +189,7 @@ function firstOf<Item>(items: readonly Item[], look: (item: Item) => Break | nul
   return null;
 }
 
-/** The number of characters (code points) in a text, or its `length` where that is enough to decide about the bound. */
+/** The number of characters (code points) in a text, or the text's `length` if that already decides about the bound. */
 function characters(text: string, bound: number): number {
   if (text.length < bound || text.length > 2 * bound) return text.length;
   let count = 0;

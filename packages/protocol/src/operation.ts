@@ -46,7 +46,7 @@ export interface RequestBody {
   readonly mediaType?: string;
   /** The most bytes of the encoded body. */
   readonly bytesMax: number;
-  /** Words for refusing a body that is too large. They state a further bound, such as the bound of a part. */
+  /** A phrase for the refusal of a body that is too large. The phrase states a further bound, such as the bound of a part. */
   readonly smallerBound?: string;
   /** The most tokens in the body's JSON, if it may have more tokens than other bodies. */
   readonly tokensMax?: number;

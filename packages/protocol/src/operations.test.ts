@@ -33,7 +33,7 @@ describe('the table of operations (Spec § Endpoints)', () => {
     for (const code of operation.errors) expect(ERRORS).toHaveProperty(code);
   });
 
-  test('requires no permit beyond a connection for a cancellation, because it can relieve a full service', {
+  test('requires no permit beyond a connection for a cancellation, because a cancellation can relieve a full service', {
     tags: ['Cancel-3'],
   }, () => {
     expect(operationOf('cancelJob').capacity).toEqual(['connection']);

@@ -1,7 +1,7 @@
 /**
- * The public paths other than operations: the front page, the pages with their files, the log (if one is kept), and what a link
- * shows to readers with its secret. The pages are missing from a service whose pages were not built, and from a service that a
- * command starts for itself. Spec § Pages, § Links.
+ * The public paths other than operations: the front page, the pages with their files, the log (if one is kept), and the
+ * answers of a link to readers with its secret. The pages are missing from a service whose pages were not built, and
+ * from a service that a command starts for itself. Spec § Pages, § Links.
  */
 import type { ErrorCode } from './errors.ts';
 import { DsseEnvelope, ResultArtifact } from './evidence.ts';
@@ -22,7 +22,7 @@ export const FrontPage = Type.Object({
 export interface PageRow {
   readonly path: `/${string}`;
   readonly summary: string;
-  /** `front` is JSON or a page, `html` a page, `file` what a page loads, `log` what the log says, `link` what a link shows. */
+  /** `front` is JSON or a page, `html` a page, `file` a page's file, `log` the log's answer, `link` a link's answer. */
   readonly kind: 'front' | 'html' | 'file' | 'log' | 'link';
   /** Each media type with the schema of its body. */
   readonly content: Readonly<Record<string, TSchema>>;

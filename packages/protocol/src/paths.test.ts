@@ -89,7 +89,7 @@ describe('the path rules of a submission (Spec § Job submission)', () => {
     },
   );
 
-  test('are tested at the exact maximum length of a path', () => {
+  test('are tested with paths of exactly the maximum length, and of one byte less and one byte more', () => {
     for (const bytes of [pathBytesMax - 1, pathBytesMax, pathBytesMax + 1]) expect(longPath(bytes)).toHaveLength(bytes);
   });
 });

@@ -39,7 +39,7 @@ export type StreamTelemetry = Static<typeof StreamTelemetry>;
 export const ExecutorOutput = Type.Object({ stdout: StreamTelemetry, stderr: StreamTelemetry });
 export type ExecutorOutput = Static<typeof ExecutorOutput>;
 
-/** The part of another program's output that this program's standard input got. It is always the beginning of that output. */
+/** The part of another program's output that this program got as standard input. It is always the beginning of that output. */
 export const DeliveredInput = Type.Object({ bytes_delivered: Type.Integer(), raw_sha256: Sha256 });
 export type DeliveredInput = Static<typeof DeliveredInput>;
 

@@ -78,7 +78,7 @@ export type OutputFile = Static<typeof OutputFile>;
 export const ResolvedOutput = Closed({ path: InputFile.properties.path, from: OutputName, blob: outputDigest });
 export type ResolvedOutput = Static<typeof ResolvedOutput>;
 
-/** An input that the service keeps to itself: only its digest is shown, and no submission can name it. */
+/** An input that the service keeps to itself: only the input's digest is shown, and no submission can name the input. */
 export const HeldFile = Closed({
   path: InputFile.properties.path,
   blob: UploadedFile.properties.blob,
@@ -193,7 +193,7 @@ function wholeBounds(name: LimitName): string {
   return `${bounds(name)} A fraction is rounded down, though never below 1.`;
 }
 
-/** The bounds, with a sentence about an interpreter that already uses more than the limit before any program runs. */
+/** A limit's bounds, with a sentence about an interpreter that already uses more than the limit before any program runs. */
 function heldBounds(name: LimitName): string {
   return `${wholeBounds(name)} Where the interpreter already holds more, the smallest limit that holds is in force: \`effective_spec\` states it.`;
 }
@@ -258,8 +258,8 @@ export const Interactor = Closed(programMembers, {
 export type Interactor = Static<typeof Interactor>;
 
 /**
- * The body of a submission. `language` is a free string here, so that the answer to an unknown one is `unsupported_language` and
- * not a schema error. The server checks sizes after decoding, in bytes of UTF-8.
+ * The body of a submission. `language` is a free string here, so that an unknown language is refused as
+ * `unsupported_language` and not with a schema error. The server checks sizes after decoding, in bytes of UTF-8.
  */
 export const JobSubmission = Closed({
   ...programMembers,

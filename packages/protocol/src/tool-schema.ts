@@ -87,7 +87,7 @@ const schemasByName: Form = (value, pointer, walk) => {
 
 const reference: Form = (value, pointer, walk) => {
   if (typeof value !== 'string' || !/^#(\/|$)/.test(value)) throw new Odd(pointer, 'must begin with "#/", or be "#"');
-  // A pointer in a fragment may be percent-encoded. Only one that needs no encoding is taken, so that it has one meaning.
+  // A pointer in a fragment may be percent-encoded. Only a pointer that needs no encoding is taken, so that its meaning is clear.
   if (!/^[\x21-\x24\x26-\x7e]*$/.test(value)) throw new Odd(pointer, 'must be visible ASCII without "%"');
   walk.references.set(pointer, value.slice(1));
 };

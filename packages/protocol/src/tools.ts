@@ -14,7 +14,7 @@ import {
 import { Timestamp } from './spellings.ts';
 import { Closed, Each, Nullable, type Static, Type } from './type.ts';
 
-/** The name of a tool. A leading underscore is refused, because programming languages give it a meaning. */
+/** The name of a tool. A leading underscore is refused, because such a name has a special meaning in programming languages. */
 const toolName = Type.String({
   pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$',
   description: 'The name by which the program calls it.',

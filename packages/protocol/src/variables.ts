@@ -1,5 +1,5 @@
 /**
- * Which environment variables a job may set. No variable can weaken the cell, since a program can start other programs with any
+ * Which environment variables a job may set. No variable can weaken the cell, since any program can start other programs with any
  * environment. Two kinds are refused: variables that would have no effect, since the interpreter may have started before the job,
  * and variables that would make the program differ from what the receipt says. Spec § Job submission, an addition.
  */

@@ -1,6 +1,6 @@
 /**
- * The contract's words and numbers without its schemas. The store, the evidence, the verifier and the client need no more. A
- * thread or a tool that loads only this starts in a fraction of the time.
+ * The contract's words and numbers without its schemas. The store, the evidence, the verifier and the client need no
+ * other part of it. A thread or a tool that loads only this module starts in a fraction of the time.
  */
 export * from './build-options.ts';
 export * from './endpoints.ts';

@@ -1,4 +1,4 @@
-/** Compares several services' results of one program, as somebody who holds the exports does. */
+/** Compares the results of one program from several services, as somebody who holds the exports does. */
 import { EXPORT_MANIFEST, exportManifest } from '@vouchbox/evidence';
 import { afterAll, describe, expect, test } from 'vitest';
 import {

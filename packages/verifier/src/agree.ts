@@ -1,6 +1,6 @@
 /**
- * Decides whether results from several services agree. Each must be good. All must come from one program with one input, and that
- * program must always have ended in the same way with the same output. Uses nothing that only Node has.
+ * Decides whether results from several services agree. Each result must be good. All must come from one program with one input,
+ * and that program must always have ended in the same way with the same output. Uses nothing that only Node has.
  */
 import {
   canonicalJson,

@@ -1,4 +1,4 @@
-/** A job that a verdict depends on. Its signed records are used once every check of its export is good. */
+/** A job that a verdict depends on. Its signed records are used only after every check of its export was good. */
 import {
   EXPORT_FILES,
   foldOutput,

@@ -1,6 +1,6 @@
 /**
- * What a job's canary shows: shortly before the job ended, a cell of the same class and pack on the same node refused all that it
- * must refuse. This is evidence about the configuration, not about the job's own cell. docs/VERIFYING.md, the canary.
+ * What a job's canary shows: shortly before the job ended, a cell of the same class and pack on the same node refused everything
+ * that a cell must refuse. This is evidence about the configuration, not about the job's own cell. docs/VERIFYING.md, the canary.
  */
 import {
   canaryFindings,

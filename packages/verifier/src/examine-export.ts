@@ -120,7 +120,7 @@ export async function examineExport(files: ExportFiles, options: ExaminationOpti
   const isSigned = signed !== null && trusted.isPinned;
   const log = await logOf(files, options, signed);
   const all = [...listing, ...trusted.checks, ...record, ...program, ...log.checks];
-  // An export that failed a check is refused in any case, and a hostile history may be long.
+  // A failed check refuses the export in any case, so the report is left out: a hostile history may be long.
   const isToldWrong = manifest === null || all.some(({ state }) => state === 'failed');
   const report = isToldWrong ? null : await reportOf(files, options, trusted.publicKeys);
   return {

@@ -35,7 +35,7 @@ describe('service-verify head compares two signed heads, and says that', () => {
     expect(await compare([log.consistency(20), log.checkpoint()])).toEqual(same);
   });
 
-  test('one grew from the other if a proof shows this, whichever is given first', async () => {
+  test('one grew from the other if a proof shows this, whichever head is given first', async () => {
     const [old, now] = [log.checkpoint(20), log.checkpoint()];
     const grown = { exitCode: 0, said: 'GROWN: the tree of the second begins with that of the first' };
     expect(await compare([old, now], log.consistency(20))).toEqual(grown);

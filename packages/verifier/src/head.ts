@@ -13,7 +13,7 @@ export interface HeadOptions {
   readonly logConsistency?: readonly string[];
 }
 
-/** Compares the heads in two files. Each file is a checkpoint, or a proof that has one. */
+/** Compares the heads in two files. Each file is a checkpoint, or a proof that contains a checkpoint. */
 export async function compareHeads(paths: readonly [string, string], options: HeadOptions): Promise<Report> {
   const { logConsistency = [] } = options;
   const log = readNoteKey(options.logKey, 'note');

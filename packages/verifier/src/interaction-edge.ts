@@ -23,7 +23,7 @@ export interface StatedInteraction {
 
 const OUTPUT = 'stdout';
 
-/** The interaction that a receipt states; null if the program talked to no other, or if the statement is malformed. */
+/** The interaction that a receipt states; null if the program talked to no other program, or if the statement is malformed. */
 export function interactionOf(receipt: StoredReceipt | null): StatedInteraction | null {
   const said = receipt?.['interaction'];
   if (!isJsonObject(said)) return null;

@@ -1,4 +1,4 @@
-/** Commands about the log that need no single result: they make roots for other tools, or compare files that people hold. */
+/** Commands about the log other than checks of one result: they make roots for other tools, or compare files that people hold. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { type AgreeOptions, compareDirectories } from './agree-directories.ts';
 import { collect, type OutputOptions, once, type Stage, tell, tellMade, withKeys, withTrust } from './command-line.ts';

@@ -26,7 +26,7 @@ export interface LogExpectation {
   readonly keys: LogKeys | null;
   /** The largest head seen so far, as the reader remembered it; null the first time. */
   readonly remembered?: string | null;
-  /** Proofs that one head's tree begins with another's. */
+  /** Proofs of consistency: each shows that the tree of one head begins with the tree of another head. */
   readonly consistency?: readonly Uint8Array[];
   /** Files with heads that witnesses signed. A statement that such a head lacks reached the log after the head. */
   readonly after?: readonly Uint8Array[];
@@ -99,7 +99,7 @@ function wordOf(witnessed: readonly Witnessed[]): string {
   return `WITNESSED by ${witnessed.map(({ name, time }) => `${name} at ${timeText(time)}`).join(' and by ')}`;
 }
 
-/** Whether the origin names the same host and a tree that was opened after the pinned one. */
+/** Whether the origin names the same host and a tree that was opened after the pinned tree. */
 function isLaterTree({ name }: NoteKey, origin: string): boolean {
   const [own, other] = [logNameOf(name), logNameOf(origin)];
   return own !== null && own.host === other?.host && own.tree < other.tree;

@@ -1,6 +1,6 @@
 /**
- * Whether a statement reached the log soon after its job ended. The log signs no times, but a witness says when it saw a
- * head. A statement that this head lacks came later, whatever time the statement gives. Uses nothing that only Node has.
+ * Whether a statement reached the log soon after its job ended. The log signs no times, but a witness says when it saw a head. A
+ * statement that this head's tree lacks came later, whatever time the statement gives. Uses nothing that only Node has.
  */
 import { type Checkpoint, cosignedAt, type NoteKey, type SignedStatement, type Witnessed } from '@vouchbox/evidence';
 import { type Check, checked, failed } from './report.ts';

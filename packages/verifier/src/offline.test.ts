@@ -49,7 +49,7 @@ const OWN = [root, '/usr/', '/lib', '/proc/', '/sys/', '/dev/', '/etc/ld.so', '/
 
 describe.runIf(canTrace)('the running verifier', () => {
   /**
-   * Runs the verifier. Returns, in order, its network calls and the files outside its own places that it tried to open.
+   * Runs the verifier. Returns, in order, its network calls and the files outside `OWN` that it tried to open.
    */
   function watch(words: readonly string[]): { exitCode: number | null; network: string[]; opened: string[] } {
     const log = join(scratch.path, 'strace.log');

@@ -30,7 +30,7 @@ describe('service-verify policy', () => {
     expect(stdout).toMatch(/status +succeeded/);
   });
 
-  test('exits with 5, and lists the requirements that are not met as well as those that are', {
+  test('exits with 5, and lists the requirements that are met and the requirements that are not met', {
     tags: ['Authentication-10g'],
   }, async () => {
     const { exitCode, stdout, stderr } = await policy(

@@ -15,7 +15,7 @@ describe('the verifier in a browser without the newest functions', () => {
     script = await browserBundle(new URL('./index.ts', import.meta.url), 'verifier');
   });
 
-  /** Verifies an export in a context that has what a page has. */
+  /** Verifies an export in a context whose globals a page has, too. */
   async function verifyIn(files: ReadonlyMap<string, Uint8Array>) {
     const bytes = Object.fromEntries(Array.from(files, ([path, content]) => [path, Array.from(content)]));
     const input = { bytes, publicKeys: [job.key.publicKeyPem], tenant: job.tenant };

@@ -1,8 +1,8 @@
 /**
- * Decides whether a promise was kept: a pinned key signed it, and in time the log had the result or a statement that the job
- * waits. No file can show that something is missing. So a promise counts as broken if no proof is given and a witness saw a given
- * head after the promised time. Whoever has the proof can still show otherwise. Works on bytes that were already read, and uses
- * nothing that only Node has. docs/VERIFYING.md, promises.
+ * Decides whether a promise was kept: a pinned key signed the promise, and the log had, in time, the result or a statement which
+ * says that the job waits. No file can show that something is missing. So a promise counts as broken if no proof is given and a
+ * witness saw a given head after the promised time. A holder of the proof can still show otherwise. Works on bytes that were
+ * already read, and uses nothing that only Node has. docs/VERIFYING.md, promises.
  */
 import {
   canonicalJson,
@@ -40,9 +40,9 @@ export interface PromiseEvidence {
   /** The signed envelope of the result; null if there is none. */
   readonly result: Uint8Array<ArrayBuffer> | null;
   readonly logProof: Uint8Array | null;
-  /** Statements that the job waits, each with its proof. */
+  /** Statements which say that the job waits, each with its proof. */
   readonly pending: readonly { readonly envelope: Uint8Array<ArrayBuffer>; readonly proof: Uint8Array | null }[];
-  /** Signed heads of the log, or proofs that have one. */
+  /** Signed heads of the log, or proofs that contain such a head. */
   readonly heads: readonly Uint8Array[];
 }
 
@@ -203,7 +203,7 @@ interface Proven {
   readonly answerBy: string;
 }
 
-/** The log's statements that the job waits, in their order. */
+/** The log's statements which say that the job waits, in their order. */
 async function provenPending(asked: Asked, log: LogKeys, pass: Pass): Promise<readonly Proven[]> {
   const promiseSha256 = sha256Hex(asked.promise);
   const proven: (Proven & Pick<PendingPredicate, 'statedAt'>)[] = [];

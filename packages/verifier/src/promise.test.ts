@@ -60,7 +60,7 @@ const waits = (changes: Partial<PendingPredicate> = {}) => {
   return signStatement(pendingStatement(all), signerOf(job.key)).envelope;
 };
 
-// The log has, in order: its opening, another statement, the one about the waiting job, more statements and the result.
+// The log has, in order: its opening, another statement, the statement about the waiting job, more statements and the result.
 log.append(new TextEncoder().encode('something else'));
 const early = log.size;
 const pendingAt = log.appendSigned(waits(), job.key.publicKeyPem);
@@ -174,7 +174,7 @@ describe('a promise', { tags: ['Promise-7'] }, () => {
       expect(await verify(promise, ...pinned, ...words)).toMatchObject({ exitCode: 6, failed: ['submission'] });
   });
 
-  test('is kept by a program whose input came from another program, so that nobody could promise it', async () => {
+  test('is kept by a program whose input came from another program, and so could not be promised', async () => {
     const interaction = { peer: other.job_id, role: 'program' } as const;
     const of = (peer: string) =>
       promiseOf({ submission: { ...PROMISED.submission, interaction: { ...interaction, peer } } });

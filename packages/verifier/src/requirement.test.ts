@@ -133,7 +133,7 @@ describe('a requirement on a receipt', () => {
     expect(() => parseRequirement(text)).toThrow('it must be label=TEXT');
   });
 
-  test('has its form listed in the help', () => {
+  test('is listed with its form in the help', () => {
     expect(requirementForms()).toContain('mem_mb<=N');
   });
 });

@@ -40,7 +40,7 @@ interface Subject {
   readonly operators: readonly Operator[];
   /** The wanted value; null for a text that names no possible value. */
   readonly parse: (text: string) => unknown;
-  /** The observed value. It comes from the predicate if that repeats it, otherwise from the receipt, the log or the canary. */
+  /** The observed value: the predicate's, if the predicate repeats it; otherwise that of the receipt, the log or the canary. */
   readonly observe: (predicate: ExecutionPredicate, beside: Beside) => unknown;
   readonly isMet: (found: unknown, wanted: unknown, operator: Operator) => boolean;
 }

@@ -2,8 +2,8 @@
 import { logNameOf, type NoteKey, noteKeyText, type PromisePredicate, treeKeyOf } from '@vouchbox/evidence';
 
 /**
- * Whether origin and key are those that the promise names. A log with the same name and another key is another log. A log that
- * was opened again still owes what its earlier trees promised.
+ * Whether the origin and the key are those that the promise names. A log with the same name and another key is another log. A log
+ * that was opened again still owes what its earlier trees promised.
  */
 export function isSameLog(
   { logOrigin, logKey }: Pick<PromisePredicate, 'logOrigin' | 'logKey'>,

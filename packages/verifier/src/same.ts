@@ -1,6 +1,6 @@
 /**
  * `service-verify same`: compares two signed results that should be the same. If a job was given two results, the log does not
- * show it, because its leaves are hashes. Two holders see it when they compare their results.
+ * show this, because its leaves are hashes. Two holders see this when they compare their results.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';

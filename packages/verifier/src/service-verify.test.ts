@@ -141,7 +141,7 @@ describe('the size limits of service-verify verify (Spec § Limits)', () => {
     expect((await verify({ envelope })).exitCode).toBe(code);
   });
 
-  test('a result of 16 MiB is verified, and one byte more is refused unread', async () => {
+  test('a result of 16 MiB is verified, and a result with one byte more is refused unread', async () => {
     const max = 16 * 1024 * 1024;
     const small = attestedJob({ bodies: [line('stdout', '')] });
     const large = attestedJob({ bodies: [line('stdout', 'x'.repeat(max - small.attestation.result.length))] });
@@ -226,7 +226,7 @@ test('service-verify reads every file once, so the digested bytes are the parsed
   const names = ['envelope', 'subject', 'public-key'] as const;
   const pipes = Object.fromEntries(names.map((name) => [name, join(directory, name)]));
   try {
-    // A pipe gives its bytes to the first reader only; a second one would wait forever.
+    // A pipe gives its bytes to the first reader only; a second reader would wait forever.
     execFileSync('mkfifo', Object.values(pipes));
     const writers = names.map((name) => spawn('cp', [good[name], pipes[name] as string]));
     expect((await verify(pipes)).exitCode).toBe(0);

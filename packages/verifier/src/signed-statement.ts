@@ -36,7 +36,7 @@ export interface StatedResult {
   readonly resultSha256: string;
 }
 
-/** What the envelope states about a job's result, or why it is no statement about one. */
+/** What the envelope states about a job's result, or why the envelope contains no such statement. */
 export function statedResult({ envelope }: SignedStatement): StatedResult | string {
   if (envelope.payloadType !== STATEMENT_MEDIA_TYPE) return `the payload type is not ${STATEMENT_MEDIA_TYPE}`;
   const decoded = decodeStatement(envelope.payload);

@@ -13,7 +13,7 @@ import { UsageError } from './usage-error.ts';
 import { readPublicKey, type TrustOptions } from './verify.ts';
 
 export interface TenantOptions extends TrustOptions {
-  /** The least number of jobs that the tenant has had: given as a number, by promises for its jobs, or both. */
+  /** The least number of jobs that the tenant has had: stated as a number, by promises for jobs, or in both ways. */
   readonly jobs?: number;
   readonly promise?: readonly string[];
 }

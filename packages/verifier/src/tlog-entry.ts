@@ -54,8 +54,8 @@ function sigstoreProblem({ index, rekorHead }: LogProof, seconds: number): strin
 }
 
 /**
- * `integratedTime` is the end of the job that its statement gives, because the log signs no times for its leaves. No verifier
- * takes this time as proven, because the log gives no promise with it. But some refuse an entry without a time.
+ * `integratedTime` is the end of the job according to its statement, because the log signs no times for its leaves. No verifier
+ * takes this time as proven, because the log gives no promise with it. But some verifiers refuse an entry without a time.
  */
 function entryOf(
   statement: SignedStatement,

@@ -17,7 +17,7 @@ export interface TrustedRootOptions {
 
 const NOTICE = 'The root names logs and no signer: its user must also pin the key of the signer.';
 
-/** Sigstore's tools demand a start of a key's validity. No file has one. This one limits nothing: the log has no times. */
+/** Sigstore's tools demand a start of a key's validity, which no file has. This start limits nothing: the log has no times. */
 const SINCE_EVER = { start: '1970-01-01T00:00:00Z' };
 
 export function makeTrustedRoot({ logKey, output }: TrustedRootOptions): Made {

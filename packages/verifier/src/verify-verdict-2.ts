@@ -242,7 +242,7 @@ function lacksChecker({ verdict, check }: TestResult2): boolean {
 
 const COMPARED = { code_sha256: COMPARER_SHA256 };
 
-/** The files of a checker without the files of the test: what remains is the same for all tests. */
+/** The files of a checker without the files of the test. The remaining files are the same for all tests. */
 function ownFiles(given: unknown): unknown {
   const checked: readonly unknown[] = Object.values(CHECKED_FILES);
   return Array.isArray(given) ? given.filter((file) => !(isJsonObject(file) && checked.includes(file['path']))) : given;
@@ -277,7 +277,7 @@ function sameCheck(job: Attested, said: CheckRecord, problem: string): void {
   same(checkRecord(end, said.codes), said, problem);
 }
 
-/** The text of a file with points. The verdict states it; it is used if the file has its digest. */
+/** The text of a file with points, as the verdict states it. The text is used if the file has the text's digest. */
 function scoreText({ receipt }: Attested, path: string, { said }: CheckRecord): string {
   const text = said?.text ?? '';
   const file = artifactIn(receipt['output_artifacts'], path);

@@ -1,7 +1,7 @@
 /**
  * `service-verify verify`: checks from files whether the holder of a pinned key signed this result of this tenant's job. Every
- * other command that trusts a signature uses this one. `policy` then also compares the signed receipt with requirements. Spec §
- * Authentication 10.
+ * other command that trusts a signature makes this check. `policy` then also compares the signed receipt with requirements. Spec
+ * § Authentication 10.
  */
 import { envelopeBytesMax, resultArtifactBytesMax } from '@vouchbox/protocol/vocabulary';
 import {
@@ -50,7 +50,7 @@ export async function verifyPolicy(
   return await verify(files, expected, policy);
 }
 
-/** Verifies an attestation in files, and that it meets the policy if there is one. */
+/** Verifies an attestation in files, and checks that it meets the policy, if there is one. */
 export async function verify(
   files: AttestationFiles,
   expected: Expectation,

@@ -1,6 +1,6 @@
 /**
- * A job that ended, with its receipt, history and attestation, made by the code that the service uses. What a test does
- * not state has a plausible default.
+ * A job that ended, with its receipt, history and attestation, made by the code that the service uses. Everything that a test
+ * does not state has a plausible default.
  */
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Judge0's numbers for languages. Several may stand for versions of one language; all of them run the offered version. */
+/** Judge0's numbers for languages. Several numbers may stand for versions of one language; each runs the offered one. */
 import type { Language } from '@vouchbox/protocol/vocabulary';
 import type { OfferedLanguage } from '../languages.ts';
 

@@ -26,7 +26,7 @@ export function statusNumbered(id: StatusNumber) {
 
 const BY_SIGNAL: Readonly<Record<string, StatusNumber>> = { SIGSEGV: 7, SIGXFSZ: 8, SIGFPE: 9, SIGABRT: 10 };
 
-/** The status for an end. Judge0 has no status for exceeded memory: that is a runtime error, and its message names the reason. */
+/** The status for a job's end. Judge0 has none for exceeded memory: that is a runtime error, and its message names the reason. */
 export function statusOf(
   { kind, stage, exitCode, signal, stdout, truncated }: Ended,
   expectedDigest: string | null,

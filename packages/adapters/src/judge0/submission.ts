@@ -112,7 +112,7 @@ function decoded(text: string, form: TextForm): string {
   return form === 'plain' ? text : Buffer.from(text, 'base64').toString();
 }
 
-/** Splits a line into words like a shell, but of the shell's syntax it knows only the quotes. */
+/** Splits a line into words as a shell does, but understands only quotes and no other shell syntax. */
 function wordsOf(line: string): string[] {
   const pieces = line.match(/(?:[^\s"']+|"[^"]*"|'[^']*')+/g) ?? [];
   return pieces.map((piece) =>

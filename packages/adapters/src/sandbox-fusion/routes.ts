@@ -1,4 +1,4 @@
-/** SandboxFusion's `POST /run_code`, which programs that train models call. */
+/** SandboxFusion's `POST /run_code`, which is called by programs that train models. */
 import { constants } from 'node:os';
 import { LANGUAGES, type Language } from '@vouchbox/protocol/vocabulary';
 import type { FastifyInstance } from 'fastify';

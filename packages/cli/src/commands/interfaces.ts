@@ -38,7 +38,7 @@ export function addMcp(program: Command, version: string): void {
     .addArgument(new Argument('<program>', 'whose settings').choices(CONFIGURED_PROGRAMS))
     .action(async (asked: ConfiguredProgram, _options: object, own: Command) => {
       const { mcpConfiguration } = await import('../mcp/mcp.ts');
-      // `vouchbox mcp` has the same options, and commander gives the values to that command, not to this one.
+      // `vouchbox mcp` has the same options, and commander gives their values to it, not to `mcp config`.
       await ending(mcpConfiguration(asked, own.optsWithGlobals<McpOptions>()));
     });
   withJson(withAccess(command));

@@ -2,7 +2,7 @@
 import { ISOLATION_CLASSES, LIMIT_NAMES, SESSION_NAME } from '@vouchbox/protocol/vocabulary';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
-/** What a command returns: its exit code, or nothing if the command can only succeed or throw. */
+/** A command's return value: its exit code, or nothing if the command can only succeed or throw. */
 type Ending = number | Promise<number> | Promise<void>;
 
 /** Sets the process's exit code to what a command returns. */

@@ -21,7 +21,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** Runs a text in a shell without its user's settings. The words are `$1`, `$2` and so on. */
+/** Runs a text in a shell without the user's settings. The words are `$1`, `$2` and so on. */
 function shellOutput(shell: string, flags: readonly string[], text: string, words: readonly string[]): string {
   const given = shell === 'fish' ? words : [shell, ...words];
   const { stdout, stderr } = spawnSync(shell, [...flags, '-c', text, ...given], { encoding: 'utf8', cwd: directory });
@@ -34,7 +34,7 @@ COMP_WORDS=(vouchbox "$@"); COMP_CWORD=$#
 $(complete -p vouchbox | sed -n 's/.*-F \\([^ ]*\\).*/\\1/p')
 printf '%s\\n' "\${COMPREPLY[@]}"`;
 
-/** What a shell offers after these words. The last word is still being typed. */
+/** The words that a shell offers after the given words. The last given word is still being typed. */
 const OFFERS: Readonly<Record<'bash' | 'fish', (words: readonly string[]) => string[]>> = {
   bash: (words) =>
     shellOutput('bash', ['--norc'], BASH, [script('bash'), ...words])
@@ -79,7 +79,7 @@ describe('completion of file names', () => {
   });
 });
 
-/** A zsh with its own terminal. In it, `vouchbox` prints the words that it was called with. */
+/** A zsh with its own terminal. There, `vouchbox` prints the words with which it was called. */
 const ZSH = `zmodload zsh/zpty
 zpty shell zsh -f -i
 zpty -w shell "PS1=; autoload -U compinit; compinit -u -D; vouchbox() { print -r -- called:\\$* }; source $1; print read-y"

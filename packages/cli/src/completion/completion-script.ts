@@ -1,6 +1,6 @@
 /**
- * The completion script for `vouchbox` and for its second name, `svc`. It has all words, taken from the table of commands, and
- * a short shell function that looks up the matching words. Pressing Tab starts no program.
+ * The completion script for `vouchbox` and for its second name, `svc`. The script contains all words from the table of commands,
+ * and a short shell function that looks up the matching words. Pressing Tab starts no program.
  */
 import { JOB_STATUSES, LANGUAGES, LIMIT_NAMES } from '@vouchbox/protocol/vocabulary';
 import type { Command, Option } from 'commander';

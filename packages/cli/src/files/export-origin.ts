@@ -64,7 +64,7 @@ export interface Uploads extends Pick<Exported, 'missing'> {
   readonly blobs: ReadonlyMap<string, FileDigest>;
 }
 
-/** Gives each uploaded file of the export to a reader, after checking that the file's path can be that of an input file. */
+/** Gives each uploaded file of the export to a reader, after checking that an input file can have the upload's path. */
 export async function readUploads(
   { source, readBlob }: Omit<ExportOrigin, 'logProof' | 'promise' | 'canary'>,
   choice: ExportChoice,
@@ -93,7 +93,7 @@ export function exportFilesOf(source: ExportSource, choice: ExportChoice): Map<s
   }
 }
 
-/** Every file that the job names only by its digest, as if each were stored. A size is known only once the file is read. */
+/** Every file that the job names only by its digest, even if it is not stored. A file's size is known only once it is read. */
 function namedBlobs({ requested_spec, receipt_json }: ExportSource): Map<string, FileDigest> {
   const { large_outputs = [] } = (JSON.parse(receipt_json) ?? {}) as Partial<Receipt>;
   const named = [

@@ -7,7 +7,7 @@ import { fetchOutputs } from './large-output-files.ts';
 
 const record = { path: 'output/a', size_bytes: 3, sha256: 'digest' };
 
-/** A service that breaks off its answers until the one with this number. That one has the whole file. */
+/** A service that breaks off each answer before the one with this number, and then sends the whole file. */
 function breakingOff(answers: number) {
   const asked: string[] = [];
   async function* pieces(): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {

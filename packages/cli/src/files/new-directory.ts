@@ -35,7 +35,7 @@ export async function writeDirectory<Result>(
   }
 }
 
-/** Like `writeDirectory`, but replaces an existing directory. That one stays as it is until the new one is whole. */
+/** Like `writeDirectory`, but replaces an existing directory. The old directory stays as it is until the new one is whole. */
 export async function replaceDirectory<Result>(
   target: string,
   fill: (directory: NewDirectory) => Promise<Result>,

@@ -22,7 +22,7 @@ export async function withUploads(
   return { ...submission, files };
 }
 
-/** The files to upload: those too large to be inline, and then the largest others, until the rest fits inline together. */
+/** The files to upload: those too large to be inline, then the largest others, until the remaining ones fit inline together. */
 function largeFiles(files: readonly InputFile[]): readonly InputFile[] {
   const bySize = files.map((file) => ({ file, bytes: Buffer.byteLength(file.content_base64, 'base64') }));
   bySize.sort((one, other) => other.bytes - one.bytes);

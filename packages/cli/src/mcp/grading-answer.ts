@@ -174,7 +174,7 @@ function asText({ grading_id, status, programs }: GradingAnswer): string {
   return [`${grading_id} ${status}`, ...programs.flatMap(programLines)].join('\n');
 }
 
-/** The lines about a program and those of its tests that were not accepted. */
+/** The lines about a program, and about those of its tests that were not accepted. */
 function programLines(program: ToldProgram, index: number): string[] {
   const { name, status, problem, accepted, points, points_max, build, tests, judge_job_id } = program;
   const title = name === null ? `program ${index + 1}` : told(name);

@@ -61,7 +61,7 @@ interface Refused {
   readonly message: string;
 }
 
-/** Asks the service who owns the request's key: that is the caller. */
+/** Asks the service who owns the request's key. The owner is the caller. */
 async function callerOf(
   { headers: { authorization } }: IncomingMessage,
   clientFor: HttpOptions['clientFor'],

@@ -54,7 +54,7 @@ export async function mcp(options: McpOptions, version: string): Promise<number>
   await using server = await openHttpServer({
     port: options.http,
     clientFor: (apiKey) => createServiceClient({ baseUrl: service.url, apiKey }),
-    // Packs are left out: a server is made for each request, and the list of packs would cost one more request.
+    // A server is made for each request, so it gets no list of packs: the list would cost one more request.
     serverFor: (client) => createServer({ client, version, pinned: keys }),
   });
   note('callers send a key of the service as Authorization: Bearer KEY');

@@ -8,7 +8,7 @@ import { printable, printableText } from '@vouchbox/protocol/vocabulary';
 
 const valueCharsMax = 4096;
 
-/** A value from elsewhere, made safe as a part of one line. */
+/** Makes a value that comes from outside of this command safe as a part of one line. */
 export function told(value: string): string {
   return printable(value, valueCharsMax);
 }

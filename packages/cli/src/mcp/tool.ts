@@ -1,4 +1,4 @@
-/** How a tool is offered to agents, and how it says that nothing ran. */
+/** How a tool is offered to agents, and how the tool's answer says that nothing ran. */
 import {
   type CallToolResult,
   fromJsonSchema,

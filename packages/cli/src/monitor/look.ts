@@ -77,7 +77,7 @@ async function lookOnce(url: string, { keys, seen, acceptReopened, signal }: Loo
 
 const treeOf = (origin: string) => logNameOf(origin)?.tree ?? 0;
 
-/** What the first look compares with: the head of a log without statements. */
+/** The head with which the first look compares: that of a log without statements. */
 function firstOf({ log }: LogKeys): Pick<Checkpoint, 'origin' | 'size'> {
   return { origin: log.name, size: 0 };
 }

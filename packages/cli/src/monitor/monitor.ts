@@ -27,7 +27,7 @@ export interface MonitorOptions extends JsonOption {
   readonly acceptReopened?: boolean;
 }
 
-/** Looks at each address in turn, once or until a look finds a cheat. What one log shows at several addresses is compared. */
+/** Looks at each address in turn, once or until a look finds a cheat. Compares the heads that the addresses show. */
 export async function monitor(urls: readonly string[], options: MonitorOptions): Promise<number> {
   for (const url of urls) checkAddress(url);
   const { logKey, witness, state } = options;

@@ -1,6 +1,6 @@
 /**
  * Keeps the evidence that shows whether a log kept a promise: the first head that a witness signed after the promised time.
- * Nobody can make such a head later. `service-verify promise` takes the head and checks the promise; here, it is only read.
+ * Nobody can make such a head later. `service-verify promise` takes the head and checks the promise, which is only read here.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import {
@@ -25,7 +25,7 @@ export interface AwaitedPromise extends Pick<PromisePredicate, 'jobId' | 'logOri
   readonly due: number;
 }
 
-/** Those promises in the files for which no head is kept yet. */
+/** The promises in the files, except those for which a head is already kept. */
 export function awaitedPromises(files: readonly string[]): AwaitedPromise[] {
   return [...new Set(files)].filter((file) => !existsSync(headFile(file))).map(promiseIn);
 }
@@ -44,7 +44,7 @@ function promiseIn(file: string): AwaitedPromise {
   return { file, jobId, logOrigin, logKey, due: Date.parse(answerBy) / 1000 };
 }
 
-/** Keeps the head, even a later tree's, for each promise that was due when a witness signed it. Returns the other promises. */
+/** Keeps the head, even of a later tree, for each promise that was due when a witness signed the head. Returns the others. */
 export function keepDue(
   promises: AwaitedPromise[],
   { head, witnessedAt }: Pick<FineLook, 'head' | 'witnessedAt'>,

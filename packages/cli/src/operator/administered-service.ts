@@ -22,8 +22,8 @@ export interface DataOptions {
 }
 
 /**
- * The settings of a service: the one that the options or the environment name, else the one running on this host, else
- * the one with its data in the default place. Prints the data directory on stderr unless an option named it.
+ * The settings of a service: the one that the options or the environment name, else the one that runs on this host, else the one
+ * whose data is in the default place. Prints the data directory on stderr unless an option named it.
  *
  * @throws OperatorError if no service is named, and either none or several are found
  */

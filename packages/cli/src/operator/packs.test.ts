@@ -65,7 +65,7 @@ function processesNaming(text: string): string[] {
     try {
       return pid !== String(process.pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(text);
     } catch {
-      return false; // Not a process, or no longer one.
+      return false; // This name is no process id, or the process has ended.
     }
   });
 }

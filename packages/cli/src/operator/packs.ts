@@ -40,7 +40,7 @@ export async function buildPackOf(recipe: string, options: PacksOptions): Promis
     proxies: proxyEnvironment(),
     onLine: (line) => process.stderr.write(`${printable(line, 4096)}\n`),
   });
-  // Verifying the pack now records its files, so that a service that offers the pack need not read them again.
+  // This verification records the pack's files, so that a service that offers the pack need not read them again.
   verifyPack(requirePack(packs, facts.name, facts.version), 'changed');
   const what = `${facts.name} ${facts.version} (${facts.languages.join(', ')}), ${mebibytes(facts.size_bytes)}`;
   const text = `${isNew ? 'built' : 'was built before:'} ${what}\n${directory}\nsha256 ${facts.digest}\n`;

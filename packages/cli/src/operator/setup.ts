@@ -14,8 +14,8 @@ export interface SetUpOptions extends JsonOption {
 }
 
 /**
- * Sets the host up, and reports on stderr what is done and what is still missing. With `--json`, stdout lists those
- * programs for starting cells that cannot be used. @returns the exit code of the set-up
+ * Sets the host up, and reports on stderr what is done and what is still missing. With `--json`, stdout lists the unusable ones
+ * among the programs that start cells. @returns the exit code of the set-up
  */
 export async function setUp({ apparmor = false, ...options }: SetUpOptions): Promise<number> {
   if (apparmor) {

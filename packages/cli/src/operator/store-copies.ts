@@ -1,4 +1,4 @@
-/** `vouchbox backup`, `restore` and `copy-store`: copy the store to a file, from a file and to another database. */
+/** `vouchbox backup`, `restore` and `copy-store`: copy the store to a file, back from a file, and to another database. */
 
 import { resolve } from 'node:path';
 import {

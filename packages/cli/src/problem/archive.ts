@@ -1,5 +1,5 @@
 /**
- * Reads the wanted files of a zip archive into memory. What the archive says about itself is checked before and during
+ * Reads the wanted files of a zip archive into memory. The archive's statements about itself are checked before and during
  * unpacking.
  */
 import { buffer } from 'node:stream/consumers';

@@ -28,7 +28,7 @@ export function boundedRules({ directories, isCustom }: ScoredData): ScoreRules 
   };
 }
 
-/** A directory inside a group is not a group itself. Nor is a directory in `secret` if the problem has no groups. */
+/** The group of a directory. A directory inside a group is no group, nor is one in `secret` if the problem has no groups. */
 function groupOf(directory: string, directories: Directories): string {
   if (isSample(directory)) return SAMPLE;
   const [, below] = directory.split('/');
@@ -36,7 +36,7 @@ function groupOf(directory: string, directories: Directories): string {
   return below !== undefined && directories.has(group) ? group : SECRET;
 }
 
-/** The most points for a sample. The points do not count, but a validator that gave more than these would seem to fail. */
+/** The most points for a sample. A sample's points do not count, but a validator that gave more points would seem to fail. */
 function sampleEach(counts: Counts, { directories, isCustom }: Pick<ScoredData, 'directories' | 'isCustom'>): number {
   // A sample passes only with all of its points. So samples have no points if a group requires them to pass.
   const others = [...counts.keys()].filter((name) => name !== SAMPLE);

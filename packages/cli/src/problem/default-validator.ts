@@ -9,7 +9,7 @@ import type { PackageProgram } from './problem.ts';
 const TOLERANCES = ['float_relative_tolerance', 'float_absolute_tolerance', 'float_tolerance'];
 const SWITCHES = ['case_sensitive', 'space_change_sensitive'];
 
-/** What the judge compares as a number. */
+/** The form of a text that the judge compares as a number. */
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 /** The built-in comparison that gives the same answer as the validator for a test; null if the validator itself must run. */

@@ -6,7 +6,7 @@ import type { Comparison } from '@vouchbox/protocol/grading';
 import { UsageError } from '../failures/usage-error.ts';
 import { plainText } from './tree.ts';
 
-/** Which member of a test a file sets, by the file's extension. */
+/** The member of a test that a file sets, keyed by the file's extension. */
 const MEMBERS = { '.in': 'stdin', '.out': 'expected', '.args': 'args' } as const;
 
 /**

@@ -22,7 +22,7 @@ export function legacyRules({ directories, isScoredByValidator }: ScoredData): S
     after(group, counts) {
       const before = groupsBefore(group, counts, directories);
       const [first] = before;
-      // By these rules, a program with a part of the points goes on to the next group. By the rules of a grading, it does not.
+      // In this format, a program with a part of the points goes on to the next group. In a grading, it does not.
       if (isScoredByValidator && first !== undefined)
         throw uncounted(isSample(first) ? '' : SECRET, 'on_reject: break between groups that a validator scores');
       return before;
@@ -64,8 +64,8 @@ function rangeOf(directory: string, directories: Directories): number {
 }
 
 /**
- * Whether the samples must be left out. They have no points. These rules accept a sample that got only a part of its points,
- * but a grading would count such a sample as failed.
+ * Whether samples, if they have no points, must be left out. The legacy format accepts a sample to which the validator gave only
+ * a part of the points, but a grading would count that sample as failed.
  */
 export function leavesSamplesOut({ directories, isScoredByValidator }: ScoredData): boolean {
   if (!isScoredByValidator || !ignoresSample(directories)) return false;

@@ -6,7 +6,7 @@ export interface Problem {
   /** The problem's name for people; null for a plain folder. */
   readonly name: string | null;
   readonly tests: readonly ProblemTest[];
-  /** The groups in order, each with at least one test. If there are no groups, no test names one and no points are counted. */
+  /** The groups in order, each with at least one test. If there are no groups, no test names one, and each test has one point. */
   readonly groups: readonly GradeGroup[];
   readonly checker: Checker | null;
   /** The program that a submitted program talks with. It judges the submitted program instead of a checker. */

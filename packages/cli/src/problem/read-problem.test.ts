@@ -1,4 +1,4 @@
-/** Problem packages, as directories and archives: what is read from them, and that unsupported parts are refused in one line. */
+/** Problem packages, as directories and archives, are read, and unsupported parts are refused in one line. */
 import { execFileSync } from 'node:child_process';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -36,7 +36,7 @@ export function uncounted(directory: string, what: string): UsageError {
   return new UsageError(`data/${directory}: ${what} cannot be counted by this command`);
 }
 
-/** Refuses groups inside a group of `secret`, and groups that are not added up. The message calls the latter `otherwise`. */
+/** Refuses groups inside a group of `secret`, and groups whose points are not added up: the message then says `otherwise`. */
 export function requireLeaves(counts: Counts, isAdded: (directory: string) => boolean, otherwise: string): void {
   const names = [...counts.keys()];
   const deep = names.find((name) => name.split('/').length > 2);

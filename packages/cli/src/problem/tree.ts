@@ -1,4 +1,4 @@
-/** A problem's files, from a directory or an archive. Nothing about them is trusted: names, links, numbers or sizes. */
+/** A problem's files, from a directory or an archive. Their names, links, numbers and sizes are not trusted. */
 import { constants } from 'node:fs';
 import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join, sep } from 'node:path';

@@ -39,7 +39,7 @@ export class Settings {
     return this.#refuse(key, 'a number that is not negative');
   }
 
-  /** A list of words. A text is divided into words as a shell divides it if there are no quotes. */
+  /** A list of words. A text is divided into words as a shell divides a text without quotes. */
   words(key: string): readonly string[] | undefined {
     const value = this.#values.get(key) ?? undefined;
     if (!Array.isArray(value))

@@ -37,7 +37,7 @@ export async function openEmbeddedService(
   return { client, patient: client, url: service.url, key, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** The environment without a store and roles: those are meant for a service started by `vouchbox serve`. */
+/** The environment without the settings for a store and for roles, which are meant for `vouchbox serve`. */
 function environmentFor(): Record<string, string | undefined> {
   return {
     ...serverEnvironment(),

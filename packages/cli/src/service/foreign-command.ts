@@ -9,7 +9,7 @@ const MARKS = 'VOUCHBOX_COMMAND';
 
 const marks = new WeakMap<ChildProcessWithoutNullStreams, string>();
 
-/** Starts a shell command as the leader of a process group. All its processes end with it. */
+/** Starts a shell command as the leader of a process group. When the command ends, all its processes are ended. */
 export function startCommand(command: string): ChildProcessWithoutNullStreams {
   const mark = randomUUID();
   const { [MARKS]: outer, ...environment } = foreignEnvironment();
@@ -28,7 +28,7 @@ export function endCommand(child: ChildProcessWithoutNullStreams, signal: 'SIGTE
   if (signal === 'SIGKILL') endMarked(marks.get(child) ?? '');
 }
 
-/** The most rounds of ending processes. Processes that start others faster than those are found may survive. */
+/** The most rounds of finding and ending processes. Processes may survive if they start others faster than these are found. */
 const roundsMax = 20;
 
 function endMarked(mark: string): void {

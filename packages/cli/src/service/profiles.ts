@@ -107,7 +107,7 @@ function membersOf(text: string): object {
     const { profiles } = JSON.parse(text) as { profiles?: unknown };
     if (typeof profiles === 'object' && profiles !== null) return profiles;
   } catch {
-    // Reported below, like any other text in a wrong form.
+    // The error below reports this text, as it reports any other text in a wrong form.
   }
   throw new CommandFailure(`${profilesFile()} is not a file of profiles; remove it and log in again`);
 }

@@ -1,4 +1,4 @@
-/** What is submitted again from a hostile export. The export's files pass verification, because its author signed them. */
+/** Which submission is restored from a hostile export. The export's files pass verification, because its author signed them. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -68,7 +68,7 @@ const ENDINGS: Readonly<Record<Language, readonly string[]>> = {
   cpp: ['.cc', '.cpp', '.cxx'],
 };
 
-/** The name of the whole standard output in the job. */
+/** The path in the job for the whole standard output. */
 export const STDOUT_FILE = 'output/stdout';
 
 /**

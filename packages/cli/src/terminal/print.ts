@@ -1,7 +1,7 @@
 /** What a command prints: its result on stdout, as text, a table or JSON, and remarks on stderr. */
 import { printable, printableJson } from '@vouchbox/protocol/vocabulary';
 
-/** An option that every command has: whether to print one JSON document instead of text for a person. */
+/** An option that every command except `completion` has: whether to print one JSON document instead of text for a person. */
 export interface JsonOption {
   readonly json?: true | undefined;
 }

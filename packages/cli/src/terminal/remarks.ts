@@ -12,7 +12,7 @@ import {
   sizeText,
 } from '@vouchbox/protocol/vocabulary';
 
-/** Violations that only repeat why the program ended, each with the limit that it is about. */
+/** Violations that only repeat why the program ended, each with the limit that the violation is about. */
 const LIMIT_OF_VIOLATION: Readonly<Record<string, { readonly name: LimitName; readonly what: string; unit: string }>> =
   {
     wall_time: { name: 'wall_seconds', what: 'the wall clock limit', unit: 's' },
@@ -20,15 +20,15 @@ const LIMIT_OF_VIOLATION: Readonly<Record<string, { readonly name: LimitName; re
     memory: { name: 'mem_mb', what: 'the memory limit', unit: 'MiB' },
   };
 
-/** What resolvers, kernels and libraries report on a host without a network. */
+/** The messages of resolvers, kernels and libraries on a host without a network. */
 const NO_NETWORK =
   /No route to host|Network is unreachable|Name or service not known|Temporary failure in name resolution|getaddrinfo|E(HOST|NET)UNREACH|ENOTFOUND|EAI_AGAIN|Could not resolve host|Address family not supported/;
 
-/** In a cell that allows no sockets, the call that makes one is refused. The output names a socket before the refusal. */
+/** A cell that allows no sockets refuses to make one. The program's output then names a socket before the refusal. */
 const NAMES_SOCKET = /socket|\/dev\/(tcp|udp)\//;
 const REFUSED = /Operation not permitted|EPERM/;
 
-/** What a cell reports if it could not start the program. */
+/** The message of a cell that could not start the program. */
 const NOT_UNPACKED = /^The libraries cannot be unpacked: /;
 
 /** The parts of a submission that a remark may be about. */
@@ -125,7 +125,7 @@ export class Remarks {
     return Object.fromEntries(names.map((name) => [name, Math.min(asked[name] ?? 0, ceilings?.[name] ?? Infinity)]));
   }
 
-  /** What the service can do; null if it does not say. */
+  /** The service's capabilities; null if the service does not state them. */
   #capabilities(): Promise<Capabilities | null> {
     return this.#client.capabilities().catch(() => null);
   }
@@ -211,7 +211,7 @@ export function clampedRemarks(...limits: Parameters<typeof clampedLimits>): [na
   ]);
 }
 
-/** Names the limit that truncated the output. For many short lines, it counts lines, because their author thinks of lines. */
+/** Names the limit that truncated the output: for many short lines, a number of lines, because their author thinks of lines. */
 function truncationRemark(
   { stream, records_stored, limit_records, bytes_stored }: EventData<'truncated'>,
   wholeStdout: string | undefined,

@@ -123,7 +123,7 @@ describe('the witness of a log', () => {
     expect(await add(requestOf(0, 8))).toMatchObject({ status: 200 });
   });
 
-  test('answers with the size that it knows if the log was rolled back', async () => {
+  test('answers with the size of the head that it signed last if the log was rolled back', async () => {
     expect(await add(requestOf(0, 5))).toEqual({ status: 409, type: 'text/x.tlog.size', text: '8\n' });
     expect(await add(requestOf(5, 9))).toMatchObject({ status: 409, text: '8\n' });
   });

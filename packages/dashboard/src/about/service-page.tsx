@@ -1,4 +1,4 @@
-/** What the service can run, and within which bounds. */
+/** Shows what the service can run, and within which bounds. */
 import { useQuery } from '@tanstack/react-query';
 import type { Capabilities } from '@vouchbox/client';
 import { LIMIT_NAMES, printable } from '@vouchbox/protocol/vocabulary';

@@ -51,7 +51,7 @@ export interface DraftTool {
   readonly result: string;
 }
 
-/** The draft of a submission that was made elsewhere. */
+/** The draft of an existing submission. */
 export function draftOf(submission: JobSubmission): Draft {
   const {
     language,
@@ -147,7 +147,7 @@ function toolOf({ name, description, ...schemas }: DraftTool): Tool {
   return { name, ...(description !== '' && { description }), ...read };
 }
 
-/** The schema in a text. A text that is not JSON is sent as it is: the service then refuses it and names the place. */
+/** The schema in a text. A text that is not JSON is sent as it is: the service then refuses it and says where it is wrong. */
 function schemaIn(text: string): unknown {
   const typed = typedJson(text);
   return 'value' in typed ? typed.value : text;

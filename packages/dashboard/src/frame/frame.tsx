@@ -1,4 +1,4 @@
-/** What surrounds every view: the navigation, the state of the service and who is signed in. */
+/** The frame around every view: the navigation, the state of the service and who is signed in. */
 import { useLocation } from 'wouter';
 import { Mark } from '../parts/mark.tsx';
 import { useSession } from '../session/session.ts';

@@ -79,7 +79,7 @@ const WHYS: Partial<Record<TestVerdict2, Why>> = {
   skipped: ({ group }, { groups }) => skippedWords(group, groups),
 };
 
-/** Why a test was skipped: a group that its group needs did not pass, or else an earlier test ended its group. */
+/** Why a test was skipped: the test's group needs a group that did not pass, or else an earlier test ended the test's group. */
 function skippedWords(group: string, groups: readonly GroupResult[]): string {
   const needed = groups.find(({ name }) => name === group)?.after ?? [];
   const failed = groups.find(({ name, passed }) => needed.includes(name) && !passed);

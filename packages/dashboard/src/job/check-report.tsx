@@ -1,4 +1,4 @@
-/** What each check found. The first failed check says why the attestation is broken. */
+/** Shows what each check found. The first failed check says why the attestation is broken. */
 import { printable, printableText } from '@vouchbox/protocol/vocabulary';
 import { Notice } from '../parts/notice.tsx';
 import { Chain } from './chain.tsx';

@@ -1,4 +1,4 @@
-/** What the service's log says about a job. Nothing is checked here: a check needs the log's key, pinned by the reader. */
+/** Shows what the service's log says about a job. Nothing is checked here: a check needs the log's key, pinned by the reader. */
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { ServiceFailure } from '@vouchbox/client';
 import { type LogProof, parseLogProof } from '@vouchbox/evidence';

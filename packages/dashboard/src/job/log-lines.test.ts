@@ -51,7 +51,7 @@ describe('the log of a job in the browser', () => {
     expect(rowsOf(traceback, new Set())).toBeNull();
   });
 
-  test('is folded as a whole at lines that are not indented under another line', () => {
+  test('is folded as a whole at each line that has lines indented under it and is not indented under another line', () => {
     expect([...outermostFolds(traceback)]).toEqual([1]);
   });
 

@@ -70,7 +70,7 @@ export function canFold(lines: Lines, place: number): boolean {
   return (lines[place + 1]?.indent ?? -1) > (lines[place]?.indent ?? Number.POSITIVE_INFINITY);
 }
 
-/** For each row, the place of the line that it shows while these lines are folded. Null if each line has exactly one row. */
+/** The rows while these lines are folded, each as the place of the line that it shows. Null if each line has exactly one row. */
 export function rowsOf(lines: Lines, folded: ReadonlySet<number>): readonly number[] | null {
   if (folded.size === 0 && lines.every(({ text }) => text.length <= rowCharacters)) return null;
   const rows: number[] = [];

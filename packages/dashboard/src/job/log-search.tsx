@@ -57,7 +57,7 @@ export function LogSearch({ sought, numbers, current, onSeek, onTurn }: LogSearc
   );
 }
 
-/** The next number after or before the current one. The first number follows the last one, and vice versa. */
+/** The next number after or before the current one. After the last number comes the first; before the first comes the last. */
 function nextOf(numbers: readonly number[], current: number, step: 1 | -1): number | undefined {
   return step === 1
     ? (numbers.find((number) => number > current) ?? numbers[0])

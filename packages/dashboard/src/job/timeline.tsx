@@ -1,4 +1,4 @@
-/** What happened, step by step, except for the output: that is shown elsewhere. */
+/** A job's events, step by step, without the output, which another part of the page shows. */
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { durationOf, sizeOf } from '@vouchbox/protocol/words';
 import { useMemo, useState } from 'react';

@@ -9,7 +9,7 @@ function lineInAddress(): number | null {
 /** The line's number (null if there is none), and a function that goes to another line. */
 export type TurnedLine = readonly [number | null, (number: number) => void];
 
-/** The line in the address, and a function that replaces it, so that going back leads to the previous view, not the old line. */
+/** The line in the address, and a function that replaces it. So going back leads to the previous view, not to the old line. */
 export function useLineAddress(): TurnedLine {
   const [addressed, setAddressed] = useState(lineInAddress);
   useEffect(() => {

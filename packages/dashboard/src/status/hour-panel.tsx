@@ -1,4 +1,4 @@
-/** What the answering node counted in the last hour. */
+/** Shows what the answering node counted in the last hour. */
 import type { ServiceStatus } from '@vouchbox/client';
 import { durationOf } from '@vouchbox/protocol/words';
 import type { ComponentProps } from 'react';

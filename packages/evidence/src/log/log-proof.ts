@@ -124,7 +124,7 @@ export interface Witnessed {
   readonly time: number;
 }
 
-/** The verdict on a proof: which check failed and why, or the place of the statement. */
+/** The verdict on a proof: which check failed and why, or the position of the statement. */
 export type LogProofVerdict =
   | { readonly kind: 'failed'; readonly check: 'log_head' | 'log_inclusion' | 'witness'; readonly reason: string }
   | {

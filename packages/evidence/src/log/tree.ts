@@ -67,7 +67,7 @@ export function inclusionRanges(index: number, size: number): LeafRange[] {
 export function consistencyRanges(old: number, size: number): LeafRange[] {
   if (old === 0 || old === size) return [];
   const [last, ...beside] = pathTo(old - 1, size, ({ end }) => end === old);
-  // If the old tree is a node of the new one, the verifier knows its hash as the old root, so the proof leaves it out.
+  // If the old tree is a node of the new one, the verifier knows that node's hash as the old root, so the proof leaves it out.
   return last.start === 0 ? beside : [last, ...beside];
 }
 
@@ -148,7 +148,7 @@ class Path {
     return this.#node % 2 === 1;
   }
 
-  /** Whether the next hash is on the left. Before that, a last node without a right neighbour rises until it has a left one. */
+  /** Whether the next hash is on the left. First, a last node without a right neighbour rises until it has a left neighbour. */
   isRight(): boolean {
     if (!this.isRightChild && this.#node !== this.#last) return false;
     while (!this.isRightChild && this.#node !== 0) this.rise();

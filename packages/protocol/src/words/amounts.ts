@@ -11,7 +11,7 @@ const DAY = /* @__PURE__ */ new Intl.DateTimeFormat(LANGUAGES, { day: 'numeric',
 const COUNT = new Intl.NumberFormat(LANGUAGES);
 const KIB = 1024;
 
-/** Whether a tag names a language: `Intl` throws for any other. */
+/** Whether a tag names a language: `Intl` throws for any other tag. */
 function isLanguage(tag: string): boolean {
   try {
     return Intl.getCanonicalLocales(tag).length === 1;
@@ -20,7 +20,7 @@ function isLanguage(tag: string): boolean {
   }
 }
 
-/** Date, time of day and zone, for whoever keeps or prints them; `at` itself if it is no time, and `''` if it is no text. */
+/** Date, time of day and zone, for a text to keep or to print; `at` itself if `at` is no time, and `''` if it is no text. */
 export function momentOf(at: unknown): string {
   return typeof at === 'string' ? formatted(MOMENT, at) : '';
 }

@@ -1,7 +1,6 @@
 /**
- * The thread that reads archives and makes the checks, so that the page stays responsive while a long history is
- * checked. The thread loads the same script as the page, and `main.ts` finds out whether it runs in the page or in
- * the thread.
+ * The thread that reads archives and makes the checks, so that the page stays responsive while a long history is checked. The
+ * thread loads the same script as the page, and `main.ts` finds out whether the script runs in the page or in the thread.
  */
 import { type ExaminationOptions, examineExport } from '@vouchbox/verifier';
 import { IntakeProblem } from '../intake/bounds.ts';

@@ -1,7 +1,7 @@
 /**
- * An export within the page's own file, saved by a dashboard as text after the page. The page itself is byte for byte
- * the one that a service serves. It ends with the start of a `plaintext` element, which no tag can end. So everything
- * after the page is only text, and the page's bytes alone decide what the file shows.
+ * An export within the page's own file, saved by a dashboard as text after the page. The page itself is byte for byte the page
+ * that a service serves. It ends with the start of a `plaintext` element, which no tag can end. So everything after the page is
+ * only text, and the page's bytes alone decide what the file shows.
  */
 import { decodeBase64 } from '@vouchbox/evidence';
 import type { DroppedFile } from './export-files.ts';

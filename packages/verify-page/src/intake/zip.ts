@@ -1,4 +1,4 @@
-/** Reads zip archives with stored and deflated entries, such as every common tool writes. APPNOTE.TXT 6.3.10 § 4.3. */
+/** Reads zip archives with stored and deflated entries, as every common tool writes them. APPNOTE.TXT 6.3.10 § 4.3. */
 import { entriesMax, IntakeProblem, inflate, totalBytesMax } from './bounds.ts';
 
 const END = 0x06054b50;

@@ -1,4 +1,4 @@
-/** What held the program, as observed: the receipt's posture in words for people. docs/VERIFYING.md. */
+/** The protections that held the program, as observed: the receipt's posture in words for people. docs/VERIFYING.md. */
 import { isJsonObject, type StoredReceipt } from '@vouchbox/evidence';
 import { LIMIT_NAMES } from '@vouchbox/protocol/vocabulary';
 import { LIMIT_WORDS, type PostureTone, type PostureWords, postureWords } from '@vouchbox/protocol/words';

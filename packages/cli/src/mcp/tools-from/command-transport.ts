@@ -39,7 +39,7 @@ export class CommandTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#child === null) throw new Error('the command has ended');
-    // Nobody waits for the write: few calls are open at once, and if the command has ended, that is reported elsewhere.
+    // Nobody waits for the write: few calls are open at once, and `onerror` and `onclose` report that the command has ended.
     this.#child.stdin.write(`${JSON.stringify(message)}\n`);
   }
 

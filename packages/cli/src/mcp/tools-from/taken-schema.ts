@@ -7,12 +7,12 @@ type Schema = Record<string, unknown>;
 const charsMax = 4 * toolSchemaBytesMax;
 const removalsMax = 256;
 
-/** A schema with one of these keywords is not reduced: what remains could refuse values that the whole schema accepts. */
+/** A schema with one of these keywords is not reduced: the reduced schema could refuse values that the whole one accepts. */
 const TIGHTENED = /"(?:not|if|oneOf|contains|patternProperties)":/;
 
 /**
  * The schema without the keywords that a service refuses. The result accepts every value that the whole schema accepts, and the
- * server that wrote the schema checks the rest. Undefined if there is no such schema.
+ * server that wrote the schema checks the removed keywords. Undefined if there is no such schema.
  */
 export function takenSchema(schema: unknown): Schema | undefined {
   try {
@@ -41,7 +41,7 @@ function isRemoved(schema: Schema, pointer: string): boolean {
   let within: unknown = schema;
   for (const name of names.slice(1)) within = (within as Schema)[name];
   if (names.length === 0 || Array.isArray(within) || WHOLE.test(pointer)) return false;
-  // A property that is no longer listed may be refused, so its schema becomes `true`.
+  // A property that the schema no longer lists could be refused, so it stays listed, with the schema `true`.
   if (BY_NAME.test(pointer)) (within as Schema)[last] = true;
   else delete (within as Schema)[last];
   return true;

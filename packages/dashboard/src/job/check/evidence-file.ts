@@ -26,7 +26,7 @@ const FIRST_DAY = new Date(1980, 0, 1);
 export function evidenceFile(events: readonly JobEvent[], { page, program, blobs, ...record }: RecordToExport): Blob {
   const files: Record<string, Uint8Array> = {};
   for (const [path, content] of exportFiles({ ...exportSource(events, record), blobs }, { program })) {
-    // All contents are in memory here, because missing ones were left out.
+    // All contents are in memory here, because files that are no longer stored were left out.
     if (content instanceof Uint8Array) files[`${record.job_id}/${path}`] = content;
   }
   const archive = zipSync(files, { mtime: FIRST_DAY });
