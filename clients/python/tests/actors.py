@@ -22,7 +22,7 @@ class SyncActor:
         self.workspace = self._client.workspace() if workspace else None
 
     def do(self, call: str, *words: Any, **options: Any) -> Any:
-        """Makes one call to its end. What it hands out is a list."""
+        """Makes one call and waits for its end. If the call hands out values, returns them as a list."""
         value = _called(self.workspace, self._client, call)(*words, **options)
         return list(cast("Iterator[Any]", value)) if isinstance(value, Iterator) else value
 
@@ -53,7 +53,7 @@ class AsyncActor:
         self._task: asyncio.Task[Any] | None = None
 
     def do(self, call: str, *words: Any, **options: Any) -> Any:
-        """Makes one call to its end. What it hands out is a list."""
+        """Makes one call and waits for its end. If the call hands out values, returns them as a list."""
         function = _called(self.workspace, self._client, call)
 
         async def made() -> Any:

@@ -1,4 +1,4 @@
-"""What the tests share: the service, a new tenant for each test, and where things are."""
+"""What the tests share: the service, a proxy in front of it, and a new tenant for each test."""
 
 from __future__ import annotations
 

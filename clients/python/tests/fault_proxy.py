@@ -1,4 +1,4 @@
-"""A proxy on loopback that passes requests to the service, apart from the faults that it was told to make.
+"""A proxy on loopback that passes requests to the service and makes the faults that it was told to make.
 
 It is as simple as a proxy can be: one request at a time on each connection, whole bodies, and no streams. `clients/README.md`
 lists the faults.

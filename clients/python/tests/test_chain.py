@@ -1,4 +1,4 @@
-"""Recomputes the event chain and the receipt of a real job, first unchanged, then with each thing in them changed."""
+"""Recomputes the event chain and the receipt of a real job, first unchanged, then with each of their parts changed."""
 
 from __future__ import annotations
 

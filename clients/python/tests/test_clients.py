@@ -1,4 +1,4 @@
-"""Tests of what only one client does, and of what no scenario can express."""
+"""Tests of behaviour that only one of the clients has, and of behaviour that no scenario can express."""
 
 from __future__ import annotations
 

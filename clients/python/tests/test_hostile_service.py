@@ -1,4 +1,4 @@
-"""A service that may answer anything over real HTTP. Nothing that it says is believed before its form was checked."""
+"""Tests with a service that may answer anything over real HTTP. Clients check the form of an answer before they believe it."""
 
 from __future__ import annotations
 

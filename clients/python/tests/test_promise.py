@@ -102,7 +102,7 @@ FOLDED: dict[str, Any] = {
 
 
 class Promising(ThreadingHTTPServer):
-    """A service that accepts a job and answers with this promise, or with a refusal if it is None."""
+    """A service that accepts a job and answers with this promise, or with a refusal if the promise is None."""
 
     daemon_threads = True
     promise: bytes | None = None

@@ -1,4 +1,4 @@
-"""Where test vectors are: the repository's own, and published ones beside it, which belong to others and are not committed."""
+"""Finds test vectors: the repository's own, and others' published vectors, which are beside the repository and not committed."""
 
 from __future__ import annotations
 

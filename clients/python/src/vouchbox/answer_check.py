@@ -1,4 +1,4 @@
-"""Checks a service's answer: it is believed only if each member that the contract names is there with the right type.
+"""Checks a service's answer. The answer is believed only if it has each member that the contract names, with the right type.
 
 The forms are made from the contract. A form that is a text lists the types that a value may have: `s` text, `n` a number, `i` a
 whole number, `b` true or false, `z` null, `j` the id of a job. The empty text allows every value. `[form]` is a list.
@@ -62,7 +62,7 @@ def check_about(body: Mapping[str, Any], job_id: str) -> None:
 
 
 def check_facts(body: Mapping[str, Any]) -> None:
-    """Raises `TransportFailure` unless the facts that calls depend on have their form. An older service may leave them out."""
+    """Raises `TransportFailure` if a fact that calls depend on has a wrong form. An older service may leave facts out."""
     wrong = wrong_in(body, {"features?": ["s"], "per_tenant?": {"waits_max": "i"}}, "the whole")
     if wrong is not None:
         raise TransportFailure("undecodable", f"the capabilities do not fit the contract: {wrong}")

@@ -1,4 +1,4 @@
-"""What answers a job's tool calls: the caller's functions, or the history of an earlier run."""
+"""Answers a job's tool calls, either with the caller's functions or from the history of an earlier run."""
 
 from __future__ import annotations
 

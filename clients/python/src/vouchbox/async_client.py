@@ -127,7 +127,7 @@ class _Driver(Generic[C]):
 
 
 async def _invoked(effect: Invoke) -> object:
-    """What the function returns. A function may take long, so it is called in a thread unless it is a coroutine."""
+    """Returns what the function returns. A function may take long, so it is called in a thread unless it is a coroutine."""
     try:
         if inspect.iscoroutinefunction(effect.function):
             return await cast("Awaitable[object]", effect.called())

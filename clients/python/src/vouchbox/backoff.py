@@ -26,7 +26,7 @@ class Retry:
     or the service is full. Such pauses do not count as tries, because nothing failed. For work that the service has accepted,
     this is also how long the service may be lost."""
     bears_loss: bool = False
-    """Whether every request bears a lost service for `patience_seconds`. By default, only waits for accepted work do so, because
+    """Whether every request tolerates a lost service for `patience_seconds`. By default, only waits for accepted work do, because
     the service continues such work after a restart. With True, other requests take that long to report a wrong address."""
 
     def __post_init__(self) -> None:
@@ -66,7 +66,7 @@ def is_worth_retrying(retry: Retry, failure: VouchboxError) -> bool:
 
 
 def is_put_off(failure: ServiceFailure | TransportFailure) -> bool:
-    """Whether the service or a proxy in front of it said when there will be room. That is a wait, not a failure."""
+    """Whether the service, or a proxy in front of it, said when there will be room. Such a refusal is a wait, not a failure."""
     return failure.retry_after_seconds is not None and failure.status in (429, 503)
 
 
@@ -77,6 +77,6 @@ def is_away(error: BaseException) -> bool:
 
 
 def may_have_arrived(failure: ServiceFailure | TransportFailure) -> bool:
-    """Whether a failed request may have arrived. It did not if the service refused it or no connection was made."""
+    """Whether a failed request may have arrived. False if the service refused the request or no connection was made."""
     is_unconnected = isinstance(failure.__cause__, httpx.ConnectError | httpx.ConnectTimeout)
     return isinstance(failure, TransportFailure) and not is_unconnected

@@ -61,7 +61,7 @@ def _number(value: int | float) -> str:
 
 
 def _digits(number: float) -> str:
-    """ECMAScript's Number::toString for a positive number. It has the shortest digits, and so does Python's repr."""
+    """ECMAScript's Number::toString for a positive number. It writes the fewest possible digits, as Python's repr does."""
     mantissa, _, exponent = repr(number).partition("e")
     whole, _, fraction = mantissa.partition(".")
     digits = (whole + fraction).lstrip("0")

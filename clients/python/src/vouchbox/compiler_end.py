@@ -22,7 +22,7 @@ _ABOUT_LIMIT = re.compile(
 
 
 def compiler_problem(terminal_reason: str | None, violations: Sequence[Violation], stderr: str) -> str | None:
-    """Why the end of a test says nothing about the program: the compiler reached a limit. None if it reached none.
+    """Why the end of a test says nothing about the program: the compiler reached a limit. None if the compiler reached no limit.
 
     If the kernel counts the limit, a violation names it. All other limits are known only from the compiler's messages.
     """

@@ -39,7 +39,7 @@ class OutputName(TypedDict):
 
 
 OutputFile = TypedDict("OutputFile", {"path": str, "from": OutputName, "blob": NotRequired[str]})
-"""A file for the program that is an output of a job that has ended. If `blob` is given, it must be the file's digest."""
+"""An output of a job that has ended, as a file for the program. If `blob` is given, it must be the file's digest."""
 
 OutputContent = TypedDict("OutputContent", {"from": OutputName})
 """Stands for an output of another job: `{"from": {"job_id": …, "path": "output/…"}}`."""
@@ -152,7 +152,7 @@ class ToolLimitsInput(TypedDict, total=False):
 
 
 class OpenToolCall(TypedDict):
-    """A call that nobody has answered yet. `seq` is the number of its event; answers name the call by it."""
+    """A call that nobody has answered yet. `seq` is the number of its event; answers name the call by this number."""
 
     seq: int
     timestamp: str
@@ -248,7 +248,7 @@ class GradingGroup(TypedDict):
 
 
 class Violation(TypedDict):
-    """A limit that a program broke, or an action of the program that was refused."""
+    """A limit that a program broke, or a refused action of a program."""
 
     type: str
     message: str

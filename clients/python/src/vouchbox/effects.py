@@ -67,7 +67,7 @@ class TakeTurn:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Call one of the caller's functions. The reply is what it returns. What it raises is raised in the flow."""
+    """Call one of the caller's functions. The reply is what the function returns. What it raises is raised in the flow."""
 
     function: Callable[[Any], object]
     about: object
@@ -75,9 +75,9 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Invoke:
-    """Call one of the caller's functions that may take long, with arguments by name or with one argument that is no object.
+    """Call one of the caller's functions that may take long. An object gives arguments by name; any other value is the argument.
 
-    The reply is what it returns. What it raises is raised in the flow. So is TimeoutError once this many seconds are over.
+    The reply is what the function returns. What it raises is raised in the flow, and so is TimeoutError after `timeout_seconds`.
     """
 
     function: Callable[..., object]
@@ -85,7 +85,7 @@ class Invoke:
     timeout_seconds: float | None
 
     def called(self) -> object:
-        """What the function returns."""
+        """Calls the function and returns the function's result."""
         given = self.arguments
         return self.function(**cast("dict[str, object]", given)) if isinstance(given, dict) else self.function(given)
 
@@ -115,7 +115,7 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Emit(Generic[T]):
-    """Hand a value to the code that iterates."""
+    """Hand a value to the code that iterates over the flow."""
 
     value: T
 

@@ -29,7 +29,7 @@ from .verdict import VERDICT_SCHEMA, GradingJobs, verdict_of
 VERDICT_FILE = "output/verdict.json"
 
 ENDS = frozenset(("exited", "signaled", "wall_limit", "cpu_limit", "memory_limit", "compile_failed"))
-"""The reasons for which a program ends by itself or by its limits. With any other, it did not run or something else ended it."""
+"""The program itself or its limits caused these ends. With others, the program did not run, or something else ended it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +70,8 @@ def grade(
     """Grades a program and returns the verdict. A program that fails its tests is a verdict, not an error.
 
     `checker` judges the output of each test, and `validators` its input. An `interactor` talks to the program and judges in place
-    of a checker. By default it is the interactor of `program`. Without `groups`, all points are added up, and `stop` says whether
-    the grading ends at the first test that wins nothing.
+    of a checker. By default, the interactor of `program` is used. Without `groups`, all points are added up, and `stop` says
+    whether the grading ends at the first test that wins nothing.
 
     `on_test` is called with the name of each test that has run, and again if it is repeated because processors were busy.
     Ctrl-C, a cancellation of the task or an error from the callback cancels the grading and is then raised here.
@@ -228,7 +228,7 @@ class _Grading:
         return not_run
 
     def abandon(self) -> Flow[None]:
-        """Ends the grading, in one try of some seconds. If the request was broken off, its key finds the grading."""
+        """Ends the grading, in one try of some seconds. If the submission was broken off, its key finds the grading."""
         if self.body is None:
             return
         try:
@@ -247,7 +247,7 @@ def _told(on_test: Callable[[str, RunResult], object], ended: RunResult, name: s
 
 
 def _problem_of(ended: RunResult) -> str:
-    """Why nothing is known about the program."""
+    """Why the end of this run says nothing about the program."""
     compiler = (
         compiler_problem(ended.terminal_reason, ended.violations, ended.stderr) if ended.terminal_reason in ENDS else None
     )

@@ -71,7 +71,7 @@ def defined(members: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def test_of(test: GradeTest, given: JobSubmission) -> dict[str, Any]:
-    """A test as the contract has it. The program's submission gives it the input and the arguments that it lacks."""
+    """A test in the contract's form. A test without stdin or arguments gets those of the program's submission."""
     return defined(
         {
             "name": test.name,
@@ -89,7 +89,7 @@ def test_of(test: GradeTest, given: JobSubmission) -> dict[str, Any]:
 
 
 def grader_of(program: Checker) -> dict[str, Any]:
-    """A grader's program as the contract has it."""
+    """A grader's program in the contract's form."""
     given = submission_of(
         program.code,
         language=program.language,

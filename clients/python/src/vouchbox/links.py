@@ -15,7 +15,7 @@ from .submission import body_of
 _ROUTE: Final = "/v1/jobs/{id}/links"
 
 _LINK_URL: Final = re.compile(r"/links/([A-Za-z0-9_-]+)#[A-Za-z0-9_-]+")
-"""The only form that a link may have. Another address from a service could lead a reader, with the secret, elsewhere."""
+"""The only form that a link may have. With another form, a service could lead a reader who has the secret to another host."""
 
 
 def create_link(

@@ -29,7 +29,7 @@ class Result:
     """Whether the program wrote more than is kept."""
     violations: tuple[Violation, ...]
     files: Mapping[str, bytes] = field(repr=False)
-    """The files that it left, keyed by path, such as `output/plot.png`. Each has the digest that the service recorded."""
+    """Files that the program left, keyed by path, such as `output/plot.png`. Each has the digest that the service recorded."""
     large_outputs: tuple[ArtifactRecord, ...] = ()
     """The large outputs that the program left. `download` fetches their bytes by digest."""
 

@@ -46,7 +46,7 @@ class Kept:
     files: int
     not_kept: tuple[NotKept, ...]
     more_not_kept: int
-    """How many further things it could not keep. They are not in `not_kept`."""
+    """How many further things the step could not keep. `not_kept` does not list them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class StepResult(RunResult):
     """
 
     moved: bool
-    """Whether the session now stands at this step. It does not if the program failed or its state was too large."""
+    """Whether the session now stands at this step. False if the program failed or its state was too large."""
     kept: Kept | None
     problem: str | None
     """Why the session does not stand at this step although the program ended well."""
@@ -134,7 +134,7 @@ run_step = _stepping(run)
 
 
 def _elsewhere(state: SessionState, job_id: str) -> Flow[str | None]:
-    """Why a session does not stand at a step that left a state; None if it does or if the service cannot be asked."""
+    """Why a session does not stand at a step that left a state. None if the session does, or if the service cannot be asked."""
     try:
         found = yield from standing(state.session, state.name)
     except SessionNotFound:
@@ -175,7 +175,7 @@ def _report_of(content: bytes | None) -> Mapping[str, Any]:
 
 
 def _kept_of(report: Mapping[str, Any]) -> Kept | None:
-    """The program's report. A program may write anything: None if what it wrote is no report."""
+    """The program's report, or None if what it wrote is no report: a program may write anything."""
     if wrong_in(report, _REPORT, "the report") is not None:
         return None
     not_kept = tuple(NotKept(each["kind"], each["name"], each["reason"]) for each in report["not_kept"])

@@ -1,7 +1,7 @@
-"""The promise for a job. It comes with an answer that waits, or is fetched after the answer. It is returned as it was signed.
+"""The promise for a job. It comes with the answer to a submission that waits for its result, or is fetched after the answer.
 
-This module checks that the promise is for this submission and tenant and has a higher number than earlier jobs.
-`service-verify promise` checks whether the pinned key signed it.
+The promise is returned as it was signed. This module checks that it is for this submission and tenant and has a higher number
+than earlier jobs. `service-verify promise` checks whether the pinned key signed it.
 """
 
 from __future__ import annotations

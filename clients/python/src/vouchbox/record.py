@@ -52,7 +52,7 @@ def verify(session: Session, job_id: str) -> Flow[Verified]:
 def verify_record(events: Sequence[Mapping[str, Any]], receipt: Mapping[str, Any], *, job_id: str) -> Verified:
     """Recomputes a complete history and a receipt, and compares everything that they say about each other.
 
-    A receipt from an older version has fewer members. What it does not state is not checked.
+    A receipt from an older version has fewer members. Members that it lacks are not checked.
     """
     digest = receipt_sha256(receipt)
     if receipt.get("receipt_sha256") != digest:

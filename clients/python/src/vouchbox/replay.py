@@ -33,7 +33,7 @@ class _Recorded:
     place: int
     """The call's place among all calls, from 1."""
     closed: float
-    """The number of the event that answers the call, or of the next answer's event if the service refused the call."""
+    """The number of the event with the call's answer; if the service refused the call, that of the next event with an answer."""
     line: str
 
 
@@ -64,8 +64,8 @@ class ToolReplay:
         yield from self._answer()
 
     def _found(self, event: ToolCallEvent) -> _Recorded:
-        """The call in the earlier run that equals this call: the first missing call, or a call that was made while the first
-        missing call was open."""
+        """The call in the earlier run that equals this call: either the first missing call, or a call that was made while that
+        call was open."""
         first = self._missing[0] if self._missing else None
         closed = 0 if first is None else first.closed
         expected = list(takewhile(lambda call: call.seq < closed, self._missing))

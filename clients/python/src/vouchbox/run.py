@@ -33,7 +33,7 @@ _RUNS_USUAL = 8
 """How many runs may be open at a service that does not state this number."""
 
 OnText = Callable[[str], object]
-"""Takes output as the program wrote it, with newlines. If it returns an awaitable, the asyncio client awaits that."""
+"""Takes output as the program wrote it, with newlines. If the function returns an awaitable, the asyncio client awaits it."""
 
 
 def run(

@@ -1,4 +1,4 @@
-"""One service with one credential, and the calls to it. A call is repeated if that is safe. It gives a body or an error."""
+"""One service with one credential, and the calls to it. A call gives a body or an error, and is repeated if that is safe."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Session:
     said: Answer | None = None
     """The last whole answer about the service itself."""
     asking: tuple[Asking, Asking] = field(default_factory=lambda: (Asking(), Asking()))
-    """One for callers that do not bear a lost service, one for the rest. They wait apart, because their patience differs."""
+    """The first for callers that give up on a lost service, the second for others. They wait apart: their patience differs."""
     runs: Turns = field(default_factory=Turns)
     tenant: str | None = None
     """The credential's tenant. It is known once a promise was checked."""
@@ -206,7 +206,7 @@ def supports(session: Session, feature: str) -> Flow[bool]:
 
 
 def facts_of(session: Session) -> Flow[ServiceFacts]:
-    """What the service says about itself. It is requested once. If the credential may not request it, nothing is known."""
+    """What the service says about itself, which is requested once. If the credential may not request it, nothing is known."""
     if session.facts is None:
         asking = session.asking[session.retry.bears_loss]
         before = asking.failures

@@ -40,7 +40,7 @@ def submission_of(
     labels: Sequence[str] | None = None,
     sign_labels: bool | None = None,
 ) -> JobSubmission:
-    """A submission of the given code, or the given submission itself. The other given members are added to it."""
+    """A submission of the given code, or the given submission itself. The other given members are added to either."""
     said = {
         "language": language,
         "files": None if files is None else input_files(files),

@@ -1,4 +1,4 @@
-"""Makes a JSON Schema for a function's arguments from the type hints. What no schema can state is left to the function."""
+"""Makes a JSON Schema for a function's arguments from the type hints. The function must check what no schema can state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNPACKED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def arguments_schema(function: Callable[..., object]) -> Schema | None:
-    """The schema; None if the function is built in, has positional-only arguments, or has hints that mean nothing."""
+    """The schema; None if the function is built in, has positional-only arguments, or has hints that cannot be resolved."""
     try:
         parameters = inspect.signature(function).parameters.values()
         hints = get_type_hints(function if inspect.isroutine(function) else type(function).__call__, include_extras=True)

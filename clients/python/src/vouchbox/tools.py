@@ -23,7 +23,7 @@ _ERROR_CHARACTERS_MAX = 4096
 _DESCRIPTION_CHARACTERS_MAX = 1024
 
 _UNFIT = frozenset(("tool_result_misfit", "payload_too_large", "invalid_request", "invalid_json"))
-"""How the service refuses an answer whose form it does not accept. The program gets an error instead of the answer."""
+"""Refusals of an answer whose form the service does not accept. The program gets an error instead of the answer."""
 
 _LATE = frozenset(("job_terminal", "tool_call_answered", "job_not_found"))
 """Refusals after which nobody waits for the answer."""
@@ -42,7 +42,7 @@ class Tool:
     arguments: Schema | None = None
     result: Schema | None = None
     timeout_seconds: float | None = None
-    """How long the function may take. After that, the program is told that it took too long."""
+    """How long the function may take. After that, the program is told that the tool took too long."""
 
     def described_as(self, name: str) -> ToolDescription:
         """The description of the tool that is sent to the service."""
@@ -120,7 +120,7 @@ class ToolRunner:
     at_once: int
     break_off: Callable[[], Flow[None]]
     failure: Raised | None = None
-    """The first error for which the run ends."""
+    """The first error that ends the run."""
     is_over: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _waiting: deque[ToolCall] = field(default_factory=deque[ToolCall])

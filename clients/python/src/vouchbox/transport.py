@@ -1,4 +1,4 @@
-"""Turns requests into calls of httpx, and httpx's answers and errors into ours. Both drivers share this module."""
+"""Turns requests into calls of httpx, and httpx's answers and errors into the client's. Both drivers share this module."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
 
 ANSWER_BYTES_A_SECOND = 4096
-"""The slowest rate at which an answer may come after the longest time without progress. A trickle would never end."""
+"""The lowest allowed rate of an answer once the longest time without progress is over. Without it, a trickle would never end."""
 
 
 class _Bearer(httpx.Auth):
@@ -42,7 +42,7 @@ def arguments_of(session: Session, request: Request) -> dict[str, Any]:
         "headers": {"accept-encoding": "identity", **request.headers},
         "content": request.body,
         "auth": _Bearer(session.api_key),
-        # The wait for a free connection has no bound, because it says nothing about the service.
+        # The wait for a free connection has no bound, because such a wait says nothing about the service.
         "timeout": httpx.Timeout(seconds, read=_seconds_of(session, request), pool=None),
         "follow_redirects": False,
     }

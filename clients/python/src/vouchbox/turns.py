@@ -50,7 +50,7 @@ class Turns:
         self.pass_on()
 
     def pass_on(self) -> None:
-        """Ends a turn. The caller that has waited longest gets it."""
+        """Ends a turn, and gives it to the caller that has waited longest."""
         with self._lock:
             if not self._waiting:
                 self._open -= 1

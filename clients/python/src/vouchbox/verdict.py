@@ -61,7 +61,7 @@ def verdict_of(data: bytes, sent: Mapping[str, Any], jobs: GradingJobs) -> Mappi
 
 
 _Fact = tuple[str, object, object]
-"""The name of a fact, what the verdict says, and what it must say."""
+"""The name of a fact, what the verdict says about it, and what the verdict must say about it."""
 
 
 def _facts(said: Mapping[str, Any], sent: Mapping[str, Any], jobs: GradingJobs) -> Iterator[_Fact]:
@@ -135,7 +135,7 @@ def _members(group: Mapping[str, Any], tests: Sequence[Mapping[str, Any]]) -> li
 
 
 def _skipped(groups: Sequence[Mapping[str, Any]], tests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The tests that are not run: those in a group that waits for a failed one, and those after a test that ended their group."""
+    """Tests that are not run: those in a group that waits for a failed group, and those after a test that ended their group."""
     failed: set[str] = set()
     for group in groups:
         is_over = not failed.isdisjoint(group["after"])

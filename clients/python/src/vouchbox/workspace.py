@@ -36,7 +36,7 @@ class Step:
     output_digest: str
     """The receipt's digest of the files that the program left."""
     was_kept: bool
-    """Whether the workspace kept what the program left. It does not if a limit or a request ended the program, or if the program
+    """Whether the workspace kept what the program left. False if a limit or a request ended the program, or if the program
     left more or larger files than can come back."""
     edited: bool
     """Whether the caller changed files after the last kept step and before this step."""
