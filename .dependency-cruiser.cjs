@@ -1,11 +1,11 @@
 /**
- * The floors of the house, held by `npm run deps` and by test/architecture. Imports only go down; each technology has
- * one folder. docs/ARCHITECTURE.md says why.
+ * The rules for imports, enforced by `npm run deps` and by test/architecture. Packages and folders are floors: imports only go
+ * down. Each technology has one folder. docs/ARCHITECTURE.md says why.
  */
 
 const tests = '\\.(test|fixture)\\.ts$';
 
-/** A package may import only these others of ours. */
+/** A package may import no packages of this repository except itself and these. */
 function packageFloor(name, below) {
   const allowed = [name, ...below].join('|');
   return {
@@ -17,7 +17,7 @@ function packageFloor(name, below) {
   };
 }
 
-/** A folder of the server may import only these others, and `ground/`, which every floor stands on. */
+/** A folder of the server may import only these other folders and `ground/`, on which every floor stands. */
 function serverFloor(name, below) {
   const allowed = [name, 'ground', ...below].join('|');
   return {
@@ -29,7 +29,7 @@ function serverFloor(name, below) {
   };
 }
 
-/** A stage of a job may import only these others and the shared files of `job/`, except those that put stages together. */
+/** A stage of a job may import only these other stages and the files of `job/` itself, except files that put stages together. */
 function stageFloor(name, below) {
   const allowed = [name, ...below].join('|');
   return {
@@ -41,7 +41,7 @@ function stageFloor(name, below) {
   };
 }
 
-/** The storeys of the store, from the ground up. Folders of one storey do not know each other. */
+/** The storeys of the store, from the lowest to the highest. Folders of the same storey do not import each other. */
 const storeys = [
   ['records'],
   ['kept', 'history', 'blobs', 'objects'],
@@ -54,8 +54,8 @@ const storeys = [
 ];
 
 /**
- * A folder of the store may import only those of the storeys below it, and what lies in `store/` for all of them. The
- * last storey stands on all others.
+ * A folder of the store may import only the folders of lower storeys, and the files of `store/` itself. The last storey may
+ * import all others.
  */
 const storeFloors = storeys.slice(0, -1).flatMap((storey, at) =>
   storey.map((name) => {
@@ -70,7 +70,7 @@ const storeFloors = storeys.slice(0, -1).flatMap((storey, at) =>
   }),
 );
 
-/** Of the server, only one folder may know a technology. */
+/** Only one folder of the server may import the modules of a technology. */
 function onlyKnownBy(folder, technology, modules) {
   return {
     name: `only-${folder}-knows-${technology}`,
@@ -80,7 +80,7 @@ function onlyKnownBy(folder, technology, modules) {
   };
 }
 
-/** One of several implementations is picked in one place. The doctor tries them all. */
+/** Only the file that picks one of several implementations may import them. So may the doctor, because it tries them all. */
 function pickedBy(picker, implementations) {
   return {
     name: `picked-by-${picker.split('/').at(-1)}`,
@@ -246,7 +246,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    // Pages as they were built: their sources are read in their own packages.
+    // These are the built pages. Their sources are checked in their own packages.
     exclude: { path: '^packages/server/pages/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },

@@ -13,7 +13,7 @@ const { node } = process.versions;
 if (Number.parseInt(node, 10) < 26)
   throw new Error(`tests need Node 26, and this is ${node}: run them with npx vitest`);
 
-/** The seed of property tests, which use other values in every run. `PROPERTY_SEED` repeats the values of a run. */
+/** The seed of property tests. They use other values in every run. `PROPERTY_SEED` repeats the values of a run. */
 const propertySeed = Number(process.env['PROPERTY_SEED'] ?? randomInt(2 ** 31));
 process.stdout.write(`property tests: PROPERTY_SEED=${propertySeed}\n`);
 
@@ -27,7 +27,7 @@ declare module 'vitest' {
 
 const HOSTILE = ['test/hostile/**/*.test.ts'];
 
-/** In the short form, gVisor gets only the attacks that the namespace class does not get, and none of these is alone. */
+/** Files with attacks that run alone. In the short form, gVisor tries only attacks that `namespace` lacks; none runs alone. */
 const ALONE = [`test/hostile/{namespace,crun,runsc${form === 'short' ? '' : ',gvisor'}}.test.ts`];
 
 const inForm = filesOfForm(import.meta.dirname);
@@ -43,12 +43,12 @@ if (!hasPostgres) process.stdout.write('PostgreSQL is not installed: the store i
 
 export default defineConfig({
   test: {
-    // Processes, because an ending thread of Node closes each descriptor that it opened and did not close itself, such
-    // as a pipe that a socket took over. By then, other code may use a new descriptor with the same number.
+    // Tests run in processes, not threads. An ending thread of Node closes each descriptor that it opened and did not close,
+    // such as a pipe that a socket took over. By then, other code may use a new descriptor with the same number.
     pool: 'forks',
     isolate: false,
     provide: { propertySeed },
-    // With this cache, threads of the store and services that tests start load code that was compiled before.
+    // The store's threads, and services that tests start, load already compiled code from this cache.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/node') },
     // These timeouts only end tests that hang. They do not test speed: a busy machine may be slow.
     testTimeout: 120_000 * PATIENCE,

@@ -16,7 +16,7 @@ import { BARE } from './speed/bare-programs.ts';
 const HELLO = { python: 'print("hello")', node: 'console.log("hello")', bash: 'echo hello' } as const;
 type Greeting = keyof typeof HELLO;
 
-/** The kinds of cells. Only an owner who asks often gets a copy of a running Python. */
+/** The kinds of cells. A cell gets a copy of a running Python only if its owner asks for cells often. */
 const KINDS: readonly { readonly name: string; readonly language: Greeting; readonly owner?: string }[] = [
   { name: 'python, copied', language: 'python', owner: 'bench' },
   { name: 'python, started', language: 'python' },
@@ -126,7 +126,7 @@ function descendantsOf(parent: string): string[] {
   return children.flatMap((pid) => [pid, ...descendantsOf(pid)]);
 }
 
-/** Clock ticks of a process together with the children that it has waited for, and of those children alone. */
+/** Two counts of clock ticks: of a process with the children that it has waited for, and of those children alone. */
 function ticksOf(pid: string): { readonly together: number; readonly children: number } {
   const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');

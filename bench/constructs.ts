@@ -1,7 +1,7 @@
 /**
- * What each construct that exists only for speed gains: the service's processor time is compared with the time of a service from
- * a copy of the tree without the construct. Rounds are short and take turns, so that other work on the machine affects both
- * sides. The fastest round of each side counts, because other work can only lengthen a round.
+ * How much is gained by each construct that exists only for speed: the service's processor time is compared with the time of a
+ * service from a copy of the tree without the construct. Rounds are short and take turns, so that other work on the machine
+ * affects both sides. The fastest round of each side counts, because other work can only lengthen a round.
  */
 import { copyOfTree, type TreeCopy } from '../tools/copy-of-tree.ts';
 import { CONSTRUCTS, type Construct } from './constructs/without.ts';

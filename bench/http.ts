@@ -30,7 +30,7 @@ const rounds = 7;
 const roundMilliseconds = 1000;
 const endedJobs = 60;
 
-/** Requests per second, memory under slow readers, and fairness between tenants: all whose names contain `only`. */
+/** Measures each figure whose name contains `only`: requests per second, memory under slow readers, fairness between tenants. */
 export async function* measure({ only = '' }: { readonly only?: string | undefined }): AsyncGenerator<Measurement> {
   const isWanted = (what: string) => what.includes(only);
   if (['detail', 'list of 50', 'submission'].some(isWanted)) yield* await throughput(isWanted);
@@ -190,7 +190,7 @@ async function probed({ port, pid }: Served, seconds: number): Promise<Probed> {
   };
 }
 
-/** The time from the first try to the answer. After a refused connection, it tries again, and that time counts too. */
+/** The time from the first try to the answer. After a refused connection, the function tries again, and that time counts too. */
 async function healthMilliseconds(port: number, agent: Agent): Promise<number> {
   const startedAt = performance.now();
   while (!(await isHealthy(port, agent))) await pause(1);

@@ -1,7 +1,7 @@
 /**
  * What a job costs from submission to terminal result, compared with the bare interpreter and cold runtimes. Rounds take turns,
  * so that other work on the machine affects both sides. As by default, everything is durable, chained and signed. Then the cost
- * of the service itself: with very many stored jobs, at its start, when idle, and what it leaves on the host.
+ * of the service itself: with very many stored jobs, at its start, and when idle. Also what the service leaves on the host.
  */
 import type { JobSubmission } from '@vouchbox/protocol';
 import { measure as measureHttp } from './http.ts';

@@ -23,14 +23,14 @@ interface ExecuteResult {
   logs?: string[];
 }
 
-/** In a run, the tools of all namespaces share one list of names, so they are called `NAMESPACE_NUMBER`. */
+/** In a run, the tools of all namespaces share one list of names, so each tool is called `NAMESPACE_NUMBER`. */
 function named(providers: readonly Provider[]) {
   return providers.flatMap(({ name, fns }) =>
     Object.entries(fns).map(([method, call], at) => ({ namespace: name, method, tool: `${name}_${at}`, call })),
   );
 }
 
-/** The program around the function. It makes the namespaces, and writes what the function returns or throws to a file. */
+/** The program that contains the function. It makes the namespaces, and writes what the function returns or throws to a file. */
 function programOf(code: string, providers: readonly Provider[]): string {
   const lists = providers.map(({ name, prelude = '' }) => {
     const methods = named([...providers]).filter(({ namespace }) => namespace === name);
@@ -65,7 +65,7 @@ export const executor = {
   },
 };
 
-/** The package is for Workers and imports their classes. This example does not use these, so the import gets empty classes. */
+/** The package is made for Workers and imports their classes. This example uses none of these classes, so they are empty here. */
 const classes = ['WorkerEntrypoint', 'DurableObject', 'RpcTarget'].map((name) => `export class ${name} {}`).join('\n');
 registerHooks({
   resolve: (name, context, next) =>

@@ -10,7 +10,7 @@ import type { Workspace } from '@vouchbox/client';
 import { BaseSandbox, createDeepAgent, type ExecuteResponse } from 'deepagents';
 import { client } from './service.ts';
 
-/** The directory of the workspace's files in a cell, and so in the agent's paths. */
+/** The directory in a cell that holds the workspace's files. The agent's paths name the same directory. */
 const ROOT = '/work/output/';
 
 /** A program has no network, so it can install nothing. No process outlives its command. */

@@ -12,11 +12,11 @@ const price = tool({
   name: 'price',
   description: 'The price of a fruit.',
   parameters: z.object({ fruit: z.string() }),
-  errorFunction: null, // what it throws is for the program
+  errorFunction: null, // so the program gets the error that the tool throws
   execute: ({ fruit }) => prices[fruit] ?? Promise.reject(new Error(`no ${fruit} is sold`)),
 });
 
-/** The members that a tool has, whatever the form of its arguments. */
+/** The members that every tool has. They do not depend on the form of the arguments. */
 interface Invocable {
   readonly name: string;
   readonly description: string;

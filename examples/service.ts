@@ -8,7 +8,7 @@ export const client = createServiceClient({ baseUrl, apiKey });
 
 /**
  * Aborts `work` once a job runs, and returns how the job ended. `work` calls a framework, and the framework starts the job.
- * The call to `work` fails when it is aborted.
+ * An aborted call to `work` fails.
  */
 export async function abortedWhileRunning(work: (signal: AbortSignal) => Promise<unknown>): Promise<string> {
   const controller = new AbortController();

@@ -28,7 +28,7 @@ const LETTERS: Readonly<Record<string, string>> = {
 
 const plain = (schema: unknown): Schema => JSON.parse(JSON.stringify(schema)) as Schema;
 const isSame = (schema: Schema, other: unknown) => JSON.stringify(schema) === JSON.stringify(other);
-/** The members that are required, because older servers and versions also have them. The contract decides for other schemas. */
+/** For these schemas, the required members: older servers and versions have them, too. For others, the contract decides. */
 const REQUIRED: readonly (readonly [schema: unknown, members: readonly string[]])[] = [
   [AnyReceipt, []],
   [JobEvent, ['job_id', 'seq', 'kind']],

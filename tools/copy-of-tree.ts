@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
-/** The directory with published vectors. It may be beside a clone. */
+/** The directory with published vectors, which may be beside this clone. */
 const BESIDE = join(ROOT, '../shared');
 /** The installed modules that are links to the sources. In the copy, they must link to the copy's own sources. */
 const OWN = ['@vouchbox', 'vouchbox', '.bin'];

@@ -1,7 +1,7 @@
-/** The test files that run on PostgreSQL: tests of every store, of this kind of store, and of the contract on it. */
+/** The test files that run on PostgreSQL: some test every store, some only stores on PostgreSQL, and some the contract. */
 const STORE = 'packages/server/src/store';
 
-/** What the forms of the tests run on PostgreSQL: all tests of the store, and the contract's tests that most depend on it. */
+/** What the tests' forms run on PostgreSQL: all tests of the store, and those of the contract that most depend on the store. */
 export const ON_POSTGRES = [
   `${STORE}/{access,blobs,copying,evidence,gradings,history,jobs,log,objects,reading,tools,postgres}/**/*.test.ts`,
   `${STORE}/{injection,lifecycle}.test.ts`,
@@ -19,14 +19,14 @@ export const ONLY_POSTGRES = [
   'test/log/nodes.test.ts',
 ];
 
-/** The tests that are about files or not about a store. */
+/** Tests of the store that do not run on PostgreSQL: some are about files, and some are not about a store. */
 export const NOT_ON_POSTGRES = [
   `${STORE}/access/audit.test.ts`,
   `${STORE}/history/{compressed,output-run,packed-history}.test.ts`,
   `${STORE}/jobs/whole-spec.test.ts`,
 ];
 
-/** The contract's test files that are about a store's file or not about a store. */
+/** The contract's tests that do not run on PostgreSQL: some are about a store's file, and some are not about a store. */
 export const CONTRACT_NOT_ON_POSTGRES = [
   'test/contract/{administration,backup,restore,serve,sessions-kept,upgrade,witnesses}.test.ts',
   'test/contract/{hostile-service,locked-packs,new-pack,pack-languages,program-surroundings,program-words}.test.ts',

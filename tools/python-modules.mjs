@@ -17,10 +17,10 @@ function isThere([module]) {
 }
 
 /**
- * Installs those of these modules that are missing.
+ * Installs the modules that are missing.
  * @param {readonly (readonly [module: string, debianPackage: string])[]} modules
  * @param {string} purpose completes "install … for"
- * @returns {boolean} whether all of them are there now
+ * @returns {boolean} whether all modules are there now
  */
 export function installModules(modules, purpose) {
   const missing = modules.filter((module) => !isThere(module));

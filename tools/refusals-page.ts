@@ -1,6 +1,6 @@
 /**
  * Makes docs/REFUSALS.md: every code, reason and exit code that a caller can see. They come from the code's tables, with their
- * statuses and numbers. This file has the advice for each. It does not compile if the advice for one of them is missing.
+ * statuses and numbers. The advice for each is in this file, and the file does not compile if any advice is missing.
  */
 import { ERROR_CODES, ERRORS, type ErrorCode, type TerminalReason, VIOLATION_TYPES } from '@vouchbox/protocol';
 import { EXIT, EXPORT_EXIT, MONITOR_EXIT } from '../packages/cli/src/failures/exit-code.ts';

@@ -63,7 +63,7 @@ function installPackages(): void {
   copyFileSync(lock, installed);
 }
 
-/** Why an example did not print what it should; null if it did. Meanwhile the service runs in this same process. */
+/** Runs an example while this process serves it. Returns why the example did not print what it should; null if it did. */
 function problemOf({ file, prints }: Example, environment: NodeJS.ProcessEnv): Promise<string | null> {
   const { promise, resolve } = Promise.withResolvers<string | null>();
   const settings = { env: environment, timeout: 120_000 };

@@ -42,7 +42,7 @@ function roomOf(file: string): string {
   return isInServer ? `packages/server/src/${fourth}` : `packages/${second}`;
 }
 
-/** The kind of a file, which is the column where its lines are counted. */
+/** The kind of a file. The file's lines are counted in the column for this kind. */
 export function kindOf(file: string, text: string): Kind {
   if (/\.(test|fixture|trial)\.tsx?$/.test(file) || /^(packages\/[^/]+\/)?test\//.test(file)) return 'tests';
   const [head = ''] = text.split('\n');

@@ -12,7 +12,7 @@ export interface Statement {
   readonly id: string;
   /** The heading above the statement. */
   readonly section: string;
-  /** The statement in one line. If no test shows it, the reason is left out. */
+  /** The statement in one line, without the reason why no test shows it. */
   readonly text: string;
   /** False if the document says that no test shows the statement, and gives a reason. */
   readonly isTestable: boolean;
@@ -38,7 +38,7 @@ export function statementsOf(markdown: string): Statement[] {
   return statements;
 }
 
-/** One test in a run, with what matters for statements. */
+/** One test in a run: its name, its tags, and whether it passed. */
 export interface MarkedTest {
   readonly name: string;
   readonly tags: readonly string[];

@@ -41,7 +41,7 @@ export const ONLY_LONG = [
   'test/contract/{mcp-grade,mcp-tools-from,object-store,run-libraries,run-session,run-tools,testlib,tools-replay,tutorial}.test.ts',
 ];
 
-/** The attacks, of which the long form has more. Other files with a part in each form import it: see `test/rig/form.ts`. */
+/** The attacks: both forms have these files, and the long form tries more. Other such files import from `test/rig/form.ts`. */
 const LONGER = ['test/hostile/{crun,gvisor,runsc}.test.ts'];
 const asksForForm = /^import \{.*\b(?:isLongForm|isShortForm|slowTest)\b.*rig\/form/m;
 

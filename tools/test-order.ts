@@ -1,7 +1,7 @@
 import type { TestSpecification } from 'vitest/node';
 import { BaseSequencer } from 'vitest/node';
 
-/** The folders of slow tests: first those of whole services, then those of cells. */
+/** The folders of slow tests: first the tests of whole services, then the tests of cells. */
 const SLOWEST_FIRST = [/\/test\//, /\/server\/src\/sandbox\//];
 
 /**

@@ -45,7 +45,7 @@ function markedTest(test: TestCase): MarkedTest {
   return { name: test.fullName, tags: test.tags, hasPassed: test.result().state === 'passed' };
 }
 
-/** The tags in files that failed. `.ci/run` runs these files again, and trusts no run without a test for a statement. */
+/** The tags in files that failed. `.ci/run` runs such files again, but not if the run also lacks a test for a statement. */
 function tagsOfFailedFiles(modules: readonly TestModule[]): ReadonlySet<string> {
   const failed = modules.filter((module) => module.state() === 'failed');
   return new Set(failed.flatMap((module) => [...module.children.allTests()].flatMap(({ tags }) => tags)));

@@ -285,7 +285,7 @@ function dump(database: DatabaseSync): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Writes a database. SQLite took the times of steps from the clock; older times replace them. */
+/** Writes a database. SQLite took the times of the schema's steps from the clock, so a fixed older time replaces them. */
 function store(name: string, path: string): void {
   using database = new DatabaseSync(path);
   database.exec(`update schema_history set timestamp = '${at(0)}'`);

@@ -1,5 +1,5 @@
 /**
- * Writes what is made from the contract's tables: the OpenAPI document, the clients' types and forms, docs/REFUSALS.md, and
+ * Writes the files made from the contract's tables: the OpenAPI document, the clients' types and forms, docs/REFUSALS.md, and
  * docs/API.md. The examples in docs/API.md stay unchanged. Run this after each change to `protocol`.
  */
 import { execFileSync } from 'node:child_process';

@@ -1,7 +1,7 @@
 /**
- * The attacker of the attack benchmark, as a separate process. Its parent sends it one attack. The attacker continues it until
- * the parent stops it or ends. It reopens connections that the service closes, but never more often than the attack says: an
- * attack that takes all of the shared cores would measure the kernel.
+ * The attacker of the attack benchmark, as a separate process. Its parent sends one attack. The attacker continues the attack
+ * until the parent stops it or ends. The attacker reopens connections that the service closes, but never more often than the
+ * attack says: an attack that takes all of the shared cores would measure the kernel.
  */
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';

@@ -15,13 +15,13 @@ export interface Experience {
   readonly healthP99: number;
   /** The 99th percentile for `POST /v1/jobs`, measured in the same way. */
   readonly submissionP99: number;
-  /** How many tries were refused or cut off. This includes requests that need a place, such as results, waits and streams. */
+  /** How many tries were refused or cut off. This includes requests that need a permit, such as results, waits and streams. */
   readonly retries: number;
   /** The longest that a job ran beyond its wall limit. */
   readonly wallLateness: number;
   /** The highest resident memory of the service. */
   readonly memory: number;
-  /** The percentage of its working time that the main thread waited because other processes had the cores. */
+  /** The percentage of the main thread's working time in which it waited because other processes had the cores. */
   readonly coreWait: number;
 }
 

@@ -101,7 +101,7 @@ export function processorSeconds(pid: number): { readonly own: number; readonly 
   return { own: (user + system) / ticksPerSecond, ended: (endedUser + endedSystem) / ticksPerSecond };
 }
 
-/** Processor time of the present threads, exact to the nanosecond. To compare two calls, no thread may end between them. */
+/** Processor time of the present threads, exact to the nanosecond. Calls can be compared only if no thread ended in between. */
 export function threadSeconds(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`);
   const ran = threads.map((id) => Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'latin1').split(' ')[0]));

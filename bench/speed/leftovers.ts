@@ -32,8 +32,8 @@ async function measureLeftovers({ port, pid, dataDirectory }: ServedCells): Prom
 }
 
 /**
- * Counts what remains beside the parked cells. Waits, but not for ever, until no job runs, no cell is being made and the count is
- * at most `remainsMax`. A helper needs a moment to end after its last cell has ended.
+ * Counts what is left on the host apart from the parked cells. Waits, but not for ever, until no job runs, no cell is being made
+ * and the count is at most `remainsMax`. A helper needs a moment to end after its last cell has ended.
  */
 async function quiet(
   client: JobClient,

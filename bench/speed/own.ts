@@ -5,7 +5,7 @@ import { withService } from './bench-service.ts';
 import { residentTogetherMib } from './resident.ts';
 
 const rounds = 7;
-/** In this time the service returns the memory that its start took, and ends its idle watching thread. */
+/** In this time the service gives back the memory that its start took, and ends its watching thread, which is idle. */
 const idleMilliseconds = 45_000;
 
 /** How long a start takes with both classes installed. The service opens only the stronger class. */
@@ -56,7 +56,7 @@ export async function idleMemory(): Promise<readonly Measurement[]> {
   return measurements;
 }
 
-/** A process's memory that no file backs, in MiB. proc_pid_status(5). */
+/** A process's resident memory that is not backed by a file, in MiB. proc_pid_status(5). */
 function anonymousMib(pid: number): number {
   return Number(/^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0) / 1024;
 }

@@ -88,7 +88,7 @@ interface Throughput {
   /** The smallest allowed fractions of the baseline's rate: after a pause, and without a pause. Null for no target. */
   readonly targets: readonly [number | null, number | null];
   readonly jobs?: number;
-  /** A second baseline for the rate without a pause, with another number of workers and its target. */
+  /** A second baseline for the rate without a pause, with its own number of workers and its own target. */
   readonly also?: { readonly workers: number; readonly target: number };
 }
 

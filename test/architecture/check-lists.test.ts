@@ -169,7 +169,7 @@ describe.each(KINDS)('$list', ({ list, neighbour, plant }) => {
     const asking = complaints.filter(({ text }) => text.includes(plant?.word ?? '')).map(({ file }) => file);
     const italic = [...textOf(list).matchAll(/\*([^*]+)\*/g)].flatMap(([, words = '']) => pathsIn(words));
     expect(asking.filter((path) => /\.tsx?$/.test(path) && path !== plant?.file && !italic.includes(path))).toEqual([]);
-    // Tests in italics are not checked here: only when they run do they require a row.
+    // Tests in italics are not checked here, because they require a row only when they run.
     expect(italic.filter((path) => /\.tsx?$/.test(path) && isSource(path) && !asking.includes(path))).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** Where citations of the contract point in docs/SPEC.md: `Spec § Events`, or `Spec § Events 7, § Limits 3–5`. */
+/** Looks up citations of the contract in docs/SPEC.md: `Spec § Events`, or `Spec § Events 7, § Limits 3–5`. */
 import { statementsOf } from '../../tools/statements.ts';
 
 /** Numbers of rules: `3`, `7a`, `3–5`, `1, 2, 7`, `7 and 8`. */

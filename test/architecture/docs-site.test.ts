@@ -1,4 +1,4 @@
-/** The documents as pages: which pages exist, where their links lead, and that they load nothing from other hosts. */
+/** The documents as pages. The tests check which pages exist, where links lead, and that pages load nothing from other hosts. */
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, posix } from 'node:path';

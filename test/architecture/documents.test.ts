@@ -49,7 +49,7 @@ describe('the code map of docs/ARCHITECTURE.md', () => {
     }
   });
 
-  test('names every folder in http/ and store/, and job/ has the stages in the table above', () => {
+  test('names every folder in http/ and store/, and job/ has a folder for each stage in the table above', () => {
     const rowOf = (folder: string) => ofServer.split('\n').find((row) => row.startsWith(`| \`${folder}/\``)) ?? '';
     for (const folder of ['http', 'store']) {
       const unnamed = foldersOf(`packages/server/src/${folder}`).filter(

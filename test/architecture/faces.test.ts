@@ -48,6 +48,6 @@ test("a service starts without loading packages that only some settings, an oper
   expect(unneeded.filter((name) => loaded.includes(name))).toEqual([]);
 });
 
-test('packagesOf also reports what the whole server package’s entry loads', async () => {
+test('packagesOf also reports the packages that the entry of the whole server package loads', async () => {
   expect(await packagesOf('@vouchbox/server')).toContain('typebox');
 });

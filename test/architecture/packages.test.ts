@@ -62,7 +62,7 @@ test.each(manifests.filter((file) => file !== 'package.json'))(
   },
 );
 
-/** The test files that have a form of the tests, and name this word of it. */
+/** The test files that import the forms of the tests from `rig/form.ts`, and contain this word. */
 function filesThatAsk(word: string): string[] {
   return globSync(TEST_FILES, { cwd: root }).filter((file) => {
     const text = readFileSync(join(root, file), 'utf8');
@@ -70,7 +70,7 @@ function filesThatAsk(word: string): string[] {
   });
 }
 
-test('`npm run packs` runs every test that asks for it by hasEveryPack', () => {
+test('`npm run packs` runs every test file that names hasEveryPack', () => {
   const { scripts } = parse<{ scripts: Record<string, string> }>('package.json');
   const parts = scripts['packs']?.split(' vitest run ')[1]?.split(' ') ?? [];
   const asking = filesThatAsk('hasEveryPack');

@@ -306,7 +306,7 @@ describe('the dashboard', () => {
   );
 
   slowTest(
-    'adds an input file while a slower one is still being read, and names a file that cannot be read',
+    'adds an input file while a slower file is still being read, and names a file that cannot be read',
     async () => {
       await using opened = await openDashboard(browser, { url: rig().service.url, view: '/playground' });
       const { page, troubles } = opened;
@@ -351,7 +351,7 @@ describe('the dashboard', () => {
   });
 
   slowTest(
-    'reports that something other than the service answered if a proxy answers a request for a result with 404',
+    'if a proxy answers a request for a result with 404, reports that something other than the service answered',
     async () => {
       const { job_id } = await rig().run({ language: 'bash', code: 'echo a > output/a', outputs: ['output/a'] });
       await using opened = await openDashboard(browser, { url: rig().service.url });
@@ -368,7 +368,7 @@ describe('the dashboard', () => {
     const { page, troubles } = opened;
     const editor = page.getByRole('textbox', { name: 'Program', exact: true });
     await page.locator('.cm-content').waitFor();
-    // Types the text: `fill` would change the page without the editor, and Chromium would then apply a forbidden style.
+    // Types the text, since `fill` would change the page without the editor: Chromium would then apply a forbidden style.
     await editor.press('Control+A');
     await editor.press('Delete');
     await page.keyboard.type("import sys; print('typed', sys.stdin.read())");

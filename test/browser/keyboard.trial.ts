@@ -40,8 +40,8 @@ afterAll(() => browser.close());
 const stepsMax = 400;
 
 /**
- * Walks round the page with Tab. Returns the elements that Tab did not reach, and the elements whose focus nobody could see,
- * because they did not show it or were outside the window.
+ * Walks round the page with Tab. Returns the elements that Tab did not reach, and the elements whose focus nobody could see: the
+ * focus was not shown, or the element was outside the window.
  */
 async function walk({ page }: WatchedPage): Promise<{ missed: string[]; unseen: string[] }> {
   const unseen: string[] = [];

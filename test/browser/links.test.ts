@@ -66,7 +66,7 @@ async function savedBy(page: Page, button: string): Promise<string> {
   return readFileSync(await download.path(), 'utf8');
 }
 
-test('the page has at most 44 kB compressed, and its policy allows nothing but its own service', async () => {
+test('the page has at most 44 kB compressed, and its policy allows only its own service', async () => {
   const built = new URL('../../packages/server/pages/link-page/index.html', import.meta.url);
   expect(gzipSync(readFileSync(built), { level: 9 }).length).toBeLessThanOrEqual(44 * 1024);
   const { headers } = await rig().request('/links/AAAAAAAAAAAAAAAA', { key: null });
@@ -165,7 +165,7 @@ test('the page says when the browser cannot start a check, and tries again on re
   expect(await verdictOf(page, 'whole')).toMatch(/^CONSISTENT, signer not checked/);
 });
 
-test('the page reports an address without its secret, and says what to do about an unknown or ended link', async () => {
+test('the page reports an address that lacks its secret, and says what to do about an unknown or ended link', async () => {
   const { link_id, address } = await linkTo(await runSigned(PROGRAM));
   const plain = `${rig().service.url}/links/${link_id}`;
   for (const bad of [plain, `${plain}#`, `${plain}#short`, `${plain}#${'a'.repeat(42)}\u00fc`]) {

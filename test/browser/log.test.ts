@@ -180,7 +180,7 @@ describe('the playground', () => {
     expect(await page.getByLabel('Runtime').inputValue()).toBe('python-plots');
   });
 
-  test('has an editor in which, as the page says, Tab indents, and after Escape moves to the next field', async () => {
+  test('has an editor in which, as the page says, Tab indents, and Tab after Escape moves to the next field', async () => {
     await using opened = await open('/playground', window);
     const { page } = opened;
     await page.locator('.cm-content').waitFor();

@@ -63,7 +63,7 @@ function tampered(content: Uint8Array | undefined): Uint8Array {
 }
 
 describe('a changed byte', () => {
-  test('is reported with the file’s name, whether or not the manifest was changed to fit', async () => {
+  test('is reported with the file’s name, whether or not the manifest was changed to match', async () => {
     await using opened = await openVerify();
     const { page } = opened;
     for (const path of job.files.keys()) {
@@ -80,7 +80,7 @@ describe('a changed byte', () => {
     expect(opened.troubles).toEqual([]);
   });
 
-  test("is reported in the envelope's payload, in the envelope's signature and in the receipt", async () => {
+  test("in the envelope's payload, in the envelope's signature or in the receipt is reported", async () => {
     await using opened = await openVerify();
     const { page } = opened;
     const envelope = JSON.parse(new TextDecoder().decode(job.attestation.envelope)) as {

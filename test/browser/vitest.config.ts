@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 /**
- * `npm run browser`: every test of the built pages in Chromium. `npm run long` runs only the short ones, in `*.test.ts`. The
+ * `npm run browser`: every test of the built pages in Chromium. `npm run long` runs only the short tests, in `*.test.ts`. The
  * trials take longer or write the pictures for the documents.
  */
 export default defineConfig({

@@ -226,7 +226,7 @@ describe('the adapter for callers of Judge0', () => {
     expect([status, json]).toEqual([400, { error: 'invalid fields: [shoes, hat]' }]);
   });
 
-  test('submissions are neither listed nor removed', async () => {
+  test('requests to list or to remove submissions are refused', async () => {
     expect((await call(`${url()}/submissions`)).status).toBe(403);
     const answer = await fetch(`${url()}/submissions/x`, { method: 'DELETE' });
     expect(answer.status).toBe(403);

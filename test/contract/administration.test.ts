@@ -137,7 +137,7 @@ describe('with a running service', () => {
     expect((await listed.ended()).stdout).toContain('acme');
   });
 
-  slowTest('a command without --data-dir is refused if two services run, and names both', async () => {
+  slowTest('a command without --data-dir is refused if two services run, and the refusal names both', async () => {
     const host = ownHost();
     const [one, two] = [emptyDirectory(), emptyDirectory()];
     await using first = host(['serve'], { env: { ...SERVING, SERVICE_DATA_DIR: one } });

@@ -68,7 +68,7 @@ test('the current key and every old one are exported as canonical PEM, and only 
   expect(await keys('export', 'sha256:0')).toMatchObject({ code: 2, stdout: '' });
 });
 
-describe('a service refuses to start with a key that others can use, and says in one line what to do (ATT-07)', {
+describe('a service refuses to start with a key that other users can access, and says in one line what to do (ATT-07)', {
   tags: ['ATT-07'],
 }, () => {
   test.each([

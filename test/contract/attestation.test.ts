@@ -13,7 +13,7 @@ import { slowTest } from '../rig/form.ts';
 import { type Ran, Rig, type Tenant } from '../rig/rig.ts';
 
 const signing = { 'attestation-mode': 'on' };
-/** A host that is busy with other work may take this long. */
+/** The timeout for polls, long enough for a host that is busy with other work. */
 const patient = { timeout: 30_000 };
 const hello = { language: 'bash', code: 'echo hello; echo oops >&2; exit 3' };
 

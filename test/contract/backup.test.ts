@@ -1,4 +1,4 @@
-/** A backup of a running service has everything that was acknowledged. A service that starts from the backup serves it all. */
+/** A backup of a running service has everything that was acknowledged. A service started from the backup serves all of this. */
 import { copyFileSync, cpSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,7 +51,7 @@ test('a service with a restored store and restored keys serves the same signed b
   expect(await restored.stop()).toEqual([]);
 });
 
-/** The envelope's, result's and promise's bytes with their digests, once all can be read. */
+/** The bytes of a job's envelope, result and promise, each with its digest, once all three can be read. */
 async function signedBytes({ alpha: { client } }: Rig, job_id: string) {
   const isSigned = async () => (await client.detail(job_id)).attestation.available;
   await expect.poll(isSigned, { timeout: 60_000 }).toBe(true);

@@ -156,7 +156,7 @@ describe('an upload', () => {
       socket.destroy();
       await once(socket, 'close');
     }
-    // A tenant here may have 1 MiB. This upload would be refused if the broken one still counted.
+    // A tenant here may have 1 MiB. This upload would be refused if the upload that broke off still counted.
     await expect.poll(async () => (await put(bytes, { to: few() })).status, { timeout: 20_000 }).toBe(201);
   });
 });

@@ -192,7 +192,7 @@ describe('permits', () => {
     await expect.poll(() => permitsHeld(rig()), soon).toEqual(NONE_HELD);
   });
 
-  /** Opens a connection and sends these bytes. After that, it neither sends nor reads. */
+  /** Opens a connection and sends these bytes. After that, nothing is sent or read on the connection. */
   function sent(bytes: string): Socket {
     const socket = connect({ port: rig().port, host: '127.0.0.1' });
     socket.on('error', () => {});
@@ -243,7 +243,7 @@ describe('permits', () => {
       await expect.poll(async () => (await permitsHeld(rig()))['response'], soon).toBe(2);
       const mine = (await rig().post(bash, { key: gamma })).json.job_id as string;
       expectLater(await rig().request(path(mine), { key: gamma }), 503, 'capacity_exhausted');
-      // Small answers need no permit, nor do requests that relieve the service.
+      // Small answers and requests that relieve the service need no permit.
       expect((await rig().request('/v1/whoami', { key: gamma })).status).toBe(200);
       expect((await rig().request(`/v1/jobs/${mine}`, { key: gamma, method: 'DELETE' })).status).toBe(200);
       first.destroy();

@@ -24,7 +24,7 @@ const languages = hasEveryPack ? ['c', 'cpp', 'java'] : ['c', 'cpp'];
 const optionsOf = (language: string) => (language === 'java' ? ['-Xlint:all'] : ['-DADD=1', '-O1', '-Wall']);
 const buildOf = (language: string, more: object = {}) =>
   ({ language, code: PROGRAMS[language] ?? '', build: { options: optionsOf(language) }, ...more }) as JobSubmission;
-/** The message begins with the pointer. */
+/** A refusal's status, code and pointer. The message of a refusal begins with the pointer. */
 const refusalOf = ({ status, json }: Answer) => [
   status,
   json.error.code as string,
@@ -69,7 +69,7 @@ const rig = useRig({ provider: 'namespace', 'runtime-packs-dir': packs });
 const submit = (body: object, options: object = {}) => rig().post(body, options);
 const C = { language: 'c', code: 'int main(void) { return ADD - 1; }', build: { options: ['-DADD=1'] } } as const;
 
-/** The id that the answer names. */
+/** The id of the job that the answer names. */
 const jobOf = ({ json }: Answer) => json.job_id as string;
 const replayed = ({ headers }: Answer) => headers.get('idempotency-replayed');
 
@@ -263,7 +263,7 @@ int main(int count, char **words) { registerTestlibCmd(count, words); if (ouf.re
     expect(details.filter(({ requested_spec }) => requested_spec.build !== undefined)).toHaveLength(2);
     expect(await problemsOf(client, files)).toEqual([]);
 
-    // First, evidence of another build replaces the right evidence. Then the evidence is missing.
+    // First, another build's evidence replaces the right build's evidence. Then the right build's evidence is missing.
     const { grading_id: other } = await client.submitGrading({
       ...grading,
       programs: [{ language: 'cpp', code: `${code} ` }],
@@ -279,7 +279,7 @@ int main(int count, char **words) { registerTestlibCmd(count, words); if (ouf.re
     expect(await problemsOf(client, { ...files, jobs: without })).toContainEqual(expect.stringMatching(/^build/));
   });
 
-  test('builds nothing again that another grading of the tenant has built', async () => {
+  test('builds no program again that another grading of the tenant has built', async () => {
     const { client } = signer().alpha;
     const [one, other] = await Promise.all(
       [0, 1].map(async (at) => {

@@ -71,7 +71,7 @@ describe.each([
   });
   afterAll(async () => expect(await rig.stop()).toEqual([]));
 
-  test("a job's canary tried everything that cells must refuse, and its cell refused all of it", {
+  test("a job's canary tried everything that cells must refuse, and the canary's cell refused everything", {
     tags: ['Canary-1'],
   }, async () => {
     const canary = predicateOf((await rig.alpha.client.canary(job)).bytes);

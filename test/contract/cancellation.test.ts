@@ -81,7 +81,7 @@ describe('a job that has ended', () => {
     },
   );
 
-  test('as cancelled keeps this status, and a second cancellation reports it as already terminal', {
+  test('as cancelled stays cancelled, and a second cancellation reports the job as already terminal', {
     tags: ['Cancel-1'],
   }, async () => {
     const job_id = await running();

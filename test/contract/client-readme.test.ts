@@ -10,7 +10,7 @@ const README = readFileSync(join(import.meta.dirname, '../../packages/client/REA
 const EXAMPLES = [...README.matchAll(/^```ts\n(.*?)^```/gms)].map(([, text = '']) => text);
 const rig = useRig({ links: 'on' });
 
-/** What the examples leave behind for the test to check. */
+/** The values that an example returns, for the test to check. */
 interface Found {
   readonly result: RunResult;
   readonly bytes: Uint8Array;

@@ -25,7 +25,7 @@ beforeAll(async () => {
   record = { job_id, receipt, events: await Array.fromAsync(client.events(job_id)) };
 });
 
-/** Checks the record after this change. As a forger would, it computes the receipt's digest again. */
+/** Makes this change to the record, computes the receipt's digest again as a forger would, and checks the record. */
 function changedBy(change: Change) {
   const { job_id, events, receipt } = structuredClone(record);
   change(events, receipt);

@@ -213,7 +213,7 @@ for n in range(3):
     expect(requests.map(({ operation }) => operation)).toEqual([lost.on, lost.on, lost.on]);
   });
 
-  test('answers by HTTP requests if the client’s key may not open the stream, or the WebSocket takes no headers', async () => {
+  test('answers by HTTP requests if the client’s key may not open the stream, or if its WebSocket takes no headers', async () => {
     const refused = { on: 'GET /v1/jobs/{id}/stream', answer: { status: 403, code: 'insufficient_scope' } };
     onTestFinished(() => void vi.unstubAllGlobals());
     const inBrowser = class extends WebSocket {

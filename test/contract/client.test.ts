@@ -19,7 +19,7 @@ const rig = useRig({
 });
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
 
-/** The method for each operation. This does not compile if an operation is missing. */
+/** The client's methods for each operation. This table does not compile if an operation is missing. */
 const METHODS = {
   getHealth: ['health'],
   getReadiness: ['readiness'],

@@ -11,7 +11,7 @@ import { loadSize, loadTimeout } from './load-size.ts';
 const rig = useRig({ concurrency: '1', 'queue-max': '100000', 'tenant-queue-max': '100000', 'drain-seconds': '0' });
 
 const seed = inject('propertySeed');
-/** How many requests `submitJob` gets, and how many any other operation gets. */
+/** The number of requests to `submitJob`, and the number of requests to any other operation. */
 const runs = {
   any: loadSize({ small: 150, full: 500 }),
   submitJob: loadSize({ small: 1500, full: 10_000 }),
@@ -183,8 +183,8 @@ function requests(operation: ContractOperation): fc.Arbitrary<Made> {
 }
 
 /**
- * False for two kinds of requests. To cancel the running job would start the queued jobs. To wait long for a running or
- * queued job would take minutes.
+ * False for a request that cancels the running job, because then the queued jobs would start. Also false for a request
+ * that waits long for a running or queued job, because the wait would take minutes.
  */
 function isSafe({ operation, path }: Made): boolean {
   const [, queued = '', , , running = ''] = job_ids;
@@ -252,7 +252,7 @@ function refusalOf({ status, text }: Answer): string {
   return status < 400 ? `accepted: ${text.slice(0, 200)}` : String(status);
 }
 
-/** Numbers as JSON spells them: exact doubles, numbers that a double rounds, and numbers out of range. */
+/** Numbers as JSON spells them: exact doubles, numbers that are rounded to a double, and numbers out of range. */
 const jsonNumbers: fc.Arbitrary<string> = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value)),
   fc.bigInt({ min: -(2n ** 70n), max: 2n ** 1100n }).map(String),

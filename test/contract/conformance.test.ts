@@ -144,7 +144,7 @@ describe('with a key that has every scope but the one that the operation needs',
 const scopedParameters = scoped.flatMap(([id, operation]) =>
   Object.entries(operation.queryAccess ?? {}).map(([name, scope]) => [id, name, scope, operation] as const),
 );
-/** For each parameter: a value that needs the scope, and a value that does not, if there is one. */
+/** For each parameter: a value that needs the scope, and, if there is one, a value that needs no such scope. */
 const OF_PARAMETER: Readonly<Record<string, readonly [string, string?]>> = {
   wait_seconds: ['1', '0'],
   include: ['stream_ticket'],
@@ -227,7 +227,7 @@ describe("another tenant's job gets the same answer as an unknown job:", {
     expect(codes).toEqual(Array.from({ length: 3 }, () => [404, 'job_not_found']));
   });
 
-  test('using a ticket for one’s own job', async () => {
+  test('opening its stream with a ticket for one’s own job', async () => {
     const { json } = await rig().request(`/v1/jobs/${mine}/stream-ticket`, { method: 'POST' });
     const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n';
     const head = `Host: x\r\n${upgrade}Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n`;

@@ -47,7 +47,7 @@ describe('E-13 three hundred connections that never finish a request', { tags: [
     async (_name, bytes) => {
       const kept = await open(whoami());
       expect((await kept.answer()).status).toBe(200);
-      // Opened one after the other, so that the test knows which are the oldest.
+      // The connections are opened one after the other, so that the test knows the oldest ones.
       const others: RawSocket[] = [];
       for (let index = 0; index < 300; index += 1) others.push(await open(bytes));
       const countOpen = () => others.filter(({ isClosed }) => !isClosed).length;

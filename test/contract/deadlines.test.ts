@@ -18,7 +18,7 @@ const headMilliseconds = loadSize({ small: 400, full: TRANSPORT_BOUNDS.headMilli
 const bodyMilliseconds = loadSize({ small: 1500, full: TRANSPORT_BOUNDS.bodyMilliseconds });
 /** The time between two bytes, several times shorter than each deadline. */
 const dripMilliseconds = loadSize({ small: 100, full: 5000 });
-/** How much too early a deadline may seem to end, because timers are inexact and a client sees the beginning late. */
+/** A deadline may seem to end too early by this much, because timers are inexact and a client sees its beginning late. */
 const earlyMilliseconds = 100;
 
 /** Each server has only one short deadline. The other is long enough that even a slow machine does not exceed it. */

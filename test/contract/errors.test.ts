@@ -179,7 +179,7 @@ describe('a refusal by the HTTP parser or the listener', { tags: ['Errors-3'] },
   test('requests in a row on one connection are answered in order', async () => {
     const get = (path: string, last = '') => head(`GET ${path} HTTP/1.1\r\n${authorized()}${last}`);
     const requests = get('/healthz') + get('/v1/whoami') + get('/v1/nothing', '\r\nConnection: close');
-    // The service treats a client that ends its sending side as gone, and so this client leaves that side open.
+    // This client leaves its sending side open, because the service treats a client that ends this side as gone.
     const answers = await rig().raw(requests, 'open');
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 404]);
   });

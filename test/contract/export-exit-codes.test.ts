@@ -29,7 +29,7 @@ const { publicKey } = generateKeyPairSync('ed25519');
 const public_key_pem = publicKey.export({ type: 'spki', format: 'pem' }) as string;
 const parsed = parsePublicKey(public_key_pem);
 
-/** A service that has one job with one uploaded file. These are its answers to the requests for the file, in order. */
+/** A service that has one job with one uploaded file. `blob` has its answers to the requests for the file, in order. */
 function serving(...blob: readonly Answer[]): Promise<ScriptedService> {
   const exact = json({}, 200, { 'x-content-sha256': sha256Hex('{}') });
   const detail = {

@@ -11,7 +11,7 @@ import { Rig } from '../rig/rig.ts';
 const settings = { 'attestation-mode': 'on', provider: 'subprocess' };
 let rig: Rig;
 let scratch: string;
-/** Four jobs: `last` was given outputs from `left` and `right`, and each of those an output from `seed`. */
+/** Four jobs: `left` and `right` each got an output from `seed`, and `last` got an output from both `left` and `right`. */
 let jobs: { readonly seed: string; readonly left: string; readonly right: string; readonly last: string };
 
 /** Runs a program that gets an output from each given job, under that job's name. */
@@ -49,7 +49,7 @@ async function verified(directory: string, pems: readonly string[] = ['pinned.pe
 
 const tags = ['Inputs-7'];
 
-test('vouchbox export --with-inputs writes every job that the exported job needs once, and lists what this discloses', {
+test('vouchbox export --with-inputs writes the jobs that the exported job needs, each once, and lists what this discloses', {
   tags,
 }, async () => {
   const { code, stderr } = await exported(...access(), '--output', 'whole');

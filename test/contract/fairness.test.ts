@@ -45,14 +45,14 @@ slowTest('a thousand queued jobs of one tenant do not delay the first job of ano
   const [first = ''] = await submitted(beta.key, 1);
   await release();
   const startedAt = await startOf(first, beta.key);
-  // One of alpha's jobs may have run before, if it was already alpha's turn.
+  // One of alpha's jobs may have run before beta's job, if alpha already had the turn.
   const before = [];
   for (const job_id of many.slice(0, 5)) {
     const { started_at } = await alpha.client.detail(job_id);
     if (started_at !== null && started_at < startedAt) before.push(job_id);
   }
   expect(before.length).toBeLessThanOrEqual(1);
-  // Cancels the rest of the thousand, a few at a time, because the service allows 256 connections.
+  // Cancels alpha's jobs a few at a time, because the service allows 256 connections.
   for (let at = 0; at < many.length; at += 20) {
     await Promise.all(many.slice(at, at + 20).map((job_id) => alpha.client.cancel(job_id)));
   }

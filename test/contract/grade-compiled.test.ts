@@ -24,7 +24,7 @@ const LIMITS: readonly [what: string, limits: Record<string, number>][] = [
   ['the size of a file', { max_file_mb: 1 }],
 ];
 
-/** A program whose product is larger than a build's files can be. */
+/** A program whose product is larger than the files of a build may be. */
 const HUGE = 'char data[70 << 20] = {1};\nint main() { return 0; }';
 
 /** Programs and their verdicts. */

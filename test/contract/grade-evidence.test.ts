@@ -22,7 +22,7 @@ afterAll(() => rmSync(scratch, { recursive: true }));
 
 describe('the evidence of a verdict', () => {
   test('is whole even if several requests for the evidence are cut off', async () => {
-    // This cuts off more requests than an ordinary call makes.
+    // The proxy cuts off more requests than an ordinary call makes.
     const faults = [{ on: 'GET /v1/jobs/{id}/attestation', count: 6, fault: 'cut_request' }] as const;
     await using proxy = await openFaultProxy(rig().service.url, faults);
     const words = ['grade', 'sum.py', '--tests', 'tests', '--output', 'borne'];

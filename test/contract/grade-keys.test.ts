@@ -17,7 +17,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(scratch, { recursive: true }));
 
-/** Starts a service and a grading. One test has ended and is signed. The other `waiting` tests wait to be released. */
+/** Starts a service and a grading. Resolves once one test has ended and is signed; `waiting` tests run until released. */
 async function gradingThatWaits(waiting: number) {
   const own = await Rig.start({ provider: 'subprocess', 'attestation-mode': 'on', concurrency: `${waiting + 1}` });
   const { client, key } = own.alpha;

@@ -238,7 +238,7 @@ sys.exit(0 if said == wanted and sys.argv[-1] == "word" else 1)`,
     const stdin = `${'1 '.repeat(600_000)}\n`;
     const expected = '1\n'.repeat(600_000);
     const code = 'print(*input().split(), sep="\\n")';
-    // On a busy host, the program would use over half of the default limit. A run that did so is not repeated.
+    // On a busy host, the program would use over half of the default CPU limit, and such a run is not repeated.
     const limits = { cpu_seconds: 30 };
     const { verdict } = await grade(code, [{ name: 'one', stdin, expected }], { limits });
     expect(verdict).toMatchObject({ accepted: true, tests: [{ expected_sha256: expect.any(String) }] });

@@ -1,4 +1,4 @@
-/** Spec § Gradings: what cannot be graded is refused before any of it is stored. */
+/** Spec § Gradings: a grading that cannot run is refused before any part of it is stored. */
 import { describe, expect, test } from 'vitest';
 import { type Answer, useRig } from '../rig/rig.ts';
 

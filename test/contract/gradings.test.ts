@@ -362,7 +362,7 @@ test('a grading that still waits for its turn can be cancelled', { tags: ['Gradi
 });
 
 describe('expected output', { tags: ['Gradings-14', 'Gradings-8'] }, () => {
-  test('cannot be read from the jobs that get it, nor by its digest', async () => {
+  test('can be read neither from the jobs that get it nor by its digest', async () => {
     const { client } = rig().alpha;
     const secret = 'a text that only the grader knows';
     const { blob } = await client.upload(secret);
@@ -473,7 +473,7 @@ test('a grading continues after a restart of the service, and makes no job twice
 });
 
 slowTest(
-  'a waiting client gets the verdict after the service restarts, even if the client repeats other requests only once',
+  'a waiting client gets the verdict after the service restarts, even if the client may repeat its other requests only once',
   {
     tags: ['Gradings-13'],
   },

@@ -179,7 +179,7 @@ describe('a grading by a hostile service', () => {
   const sha256 = (text: string) => sha256Hex(new TextEncoder().encode(text));
   const HEX = sha256('');
 
-  /** A service with a grading of one test. For the test, the events name the job `ran`, and the verdict the job `told`. */
+  /** A service with a grading of one test. In the events, the test has the job `ran`; in the verdict, it has the job `told`. */
   function grading(ran: string, told: string): Promise<ScriptedService> {
     const won = { verdict: 'accepted', points: 1, points_max: 1 };
     const digests = { stdin_sha256: sha256('1'), stdout_sha256: sha256('1\n'), expected_sha256: sha256('1\n') };

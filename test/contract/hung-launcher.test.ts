@@ -114,7 +114,7 @@ describe('a launcher that hangs', () => {
     }
   });
 
-  // This takes long, because two launchers must each be half a minute late at their start.
+  // This test takes long, because two launchers must each be half a minute late at their start.
   test.runIf(isLongForm)(
     'is reported by /readyz while it hangs at each start, until a start succeeds',
     {

@@ -29,7 +29,7 @@ const ASKS = 'print("17", flush=True)\nprint("it said", input())';
 /** Writes a second line once the other program has ended, so that nobody reads that line. */
 const ANSWERS = 'import sys\nn = int(input())\nprint(n * 2, flush=True)\nsys.stdin.read()\nprint("too late")';
 
-test('a pair of jobs is exported from either job, and each receipt is checked against the other', {
+test('an export of either job has the whole pair, and each receipt is checked against the other receipt', {
   tags: ['Interaction-8'],
 }, async () => {
   const interactor = { language: 'python', code: ANSWERS };

@@ -77,7 +77,7 @@ describe('a large output', () => {
     expect(theirs.status).toBe(404);
   });
 
-  test('is not a member of any answer about a job that asked for no large output', { tags: ['Large-2'] }, async () => {
+  test('is a member of answers about a job only if the job asked for it', { tags: ['Large-2'] }, async () => {
     const { detail, result } = await rig().run({ language: 'bash', code: 'echo x > output/a', outputs: ['output/a'] });
     for (const answer of [detail, result, detail.receipt, detail.requested_spec])
       expect(answer).not.toHaveProperty('large_outputs');
@@ -173,7 +173,7 @@ describe('standard output', { tags: ['Large-6'] }, () => {
     expect((await bytesOf(digestOf(bytes))).equals(bytes)).toBe(true);
   });
 
-  test('is stored only in the events if the events contain all of it', async () => {
+  test('is stored in the events alone if the events contain all of it', async () => {
     const ran = await rig().run(printing(`sys.stdout.write('é\\n' * 10_000)`));
     expect(ran.result).toMatchObject({ truncated: false, large_outputs: [], violations: [] });
   });

@@ -1,4 +1,4 @@
-/** Spec § Links: whoever has the secret can read one job's result and nothing else. Nobody else can read anything. */
+/** Spec § Links: with a link's secret, anyone can read one job's result and nothing else. Without it, a link shows nothing. */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
@@ -68,7 +68,7 @@ test('the shell example in docs/CLIENTS.md reads a result with only the address 
   expect((JSON.parse(stdout) as FoldedResult).stdout).toContain('document.domain');
 });
 
-test('a link shows status, result, receipt and signed documents, and only the parts of the submission that it names', {
+test('a link shows status, result, receipt and signed documents, and only the parts of the submission that the link names', {
   tags: ['Links-4', 'Links-5'],
 }, async () => {
   const job_id = await signed();
@@ -275,7 +275,7 @@ test('a link to a running job shows the job’s current state', { tags: ['Links-
   await client.waitForResult(job_id);
 });
 
-/** Reads the link this often, over fewer connections than one address may have without a credential. */
+/** Reads the link this many times, over fewer connections than one address may have without a credential. */
 function readTogether({ id, secret }: Given, times: number): Promise<[status: number, retryAfter: number][]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 40 });
   const headers = { authorization: `Bearer ${secret}` };
@@ -319,7 +319,7 @@ test('a link survives a restart, and is removed with its job', { tags: ['Links-7
   expect(await third.stop()).toEqual([]);
 });
 
-test('a service that allows no links refuses to make or show one, but lists and revokes existing links', {
+test('a service that allows no links refuses to make or show a link, but lists and revokes existing links', {
   tags: ['Links-11'],
 }, async () => {
   const first = await Rig.start(SETTINGS);

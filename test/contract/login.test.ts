@@ -134,7 +134,7 @@ describe('vouchbox login', () => {
     }
   });
 
-  test('stores profiles in a file that later commands refuse if it is malformed or others can read it', async () => {
+  test('stores profiles in a file; later commands refuse a file that is malformed or that others can read', async () => {
     await login('alpha');
     chmodSync(file(), 0o640);
     const read = await call(['jobs']);

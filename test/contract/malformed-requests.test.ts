@@ -60,7 +60,7 @@ async function kept(bytes: string): Promise<RawAnswer> {
   return answer;
 }
 
-/** The rows that a case shows besides the row at the beginning of its title. */
+/** Keyed by title: the statement that a case shows besides the row at the beginning of the title. */
 const ALSO_SHOWN: Readonly<Record<string, string>> = {
   'E-02 a TLS hello': 'What-6a',
   'E-02 HTTP/2.0': 'What-6b',
@@ -369,7 +369,7 @@ describe('E-17 many requests in a row on one connection', { tags: ['E-17'] }, ()
     const paths = Array.from({ length: requests }, (_, index) => (index % 2 === 0 ? '/v1/whoami' : '/v1/jobs?limit=0'));
     using raw = await RawSocket.open(limited().port);
     const answers = await raw.send(paths.map((path) => get(path, HOST + KEY)).join('')).answers(requests);
-    // Each answer belongs to its own request: it is the path's answer, or it says that the budget is spent.
+    // Each answer belongs to its own request: it is either the path's answer or the refusal for a spent budget.
     const ownStatuses = paths.map((path) => [path === '/v1/whoami' ? 200 : 400, 429]);
     expect(answers.filter(({ status }, index) => !ownStatuses[index]?.includes(status))).toEqual([]);
     const served = answers.filter(({ status }) => status !== 429).length;

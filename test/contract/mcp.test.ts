@@ -36,7 +36,7 @@ interface ToolAnswer {
   readonly isError?: boolean;
 }
 
-/** The earlier client, callable like the present one: it takes the form of the answer as its second argument. */
+/** Makes the earlier client callable like the present one. The earlier client's second argument is the answer's form. */
 function asPresent(client: EarlierClient): Client {
   const callTool: Client['callTool'] = (call, options) =>
     client.callTool(call, undefined, options as never) as unknown as Promise<ToolAnswer>;

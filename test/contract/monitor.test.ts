@@ -41,7 +41,7 @@ function grownBy(from: TestLog, count: number, word: string): TestLog {
 /** The time at which the witness signs the shown head, in seconds. */
 const SEEN = 1_800_000_000;
 
-/** A promise that the log answers by this time, in seconds. */
+/** Writes a promise that the log will answer by this time, given in seconds. Returns the path of the file. */
 function promiseBy(seconds: number, logOrigin = 'log.example/log/1'): string {
   const { privateKey } = generateKeyPairSync('ed25519');
   const predicate: PromisePredicate = {
@@ -183,7 +183,7 @@ test('with --accept-reopened, a monitor that keeps running accepts one new tree 
   });
 });
 
-test('the monitor watches a promise from one tree of a log in the next tree, where it must be kept', async () => {
+test('a promise made in one tree of a log must be kept in the next tree, and the monitor watches for this', async () => {
   await looked(await showing(log));
   const due = promiseBy(SEEN);
   const words = ['--promise', due, '--promise', due, '--accept-reopened'];

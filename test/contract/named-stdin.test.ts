@@ -56,7 +56,7 @@ describe('standard input that names a blob or an output', () => {
     expect(detail.receipt?.stdin_sha256).toBe(sha256);
   });
 
-  test('may be an output from another job, and the policy’s digest covers the names of this job and output', {
+  test('may be an output from another job, and the policy’s digest covers that job’s id and that output’s path', {
     tags: ['Inputs-8', 'Inputs-10'],
   }, async () => {
     const { blob, from, text } = await producer();
@@ -153,7 +153,7 @@ describe('an export', { tags: ['Inputs-10'] }, () => {
   const verify = (...words: string[]) =>
     serviceVerify([...words, '--public-key', at('pinned.pem'), '--tenant', 'alpha']);
 
-  test('has a named stdin’s bytes, and names the job that made them; a changed byte in either job is found', async () => {
+  test('names the job that made a named stdin, and has the stdin’s bytes; a changed byte in either job is found', async () => {
     const { from, text } = await producer();
     const { job_id } = await rig().run(given({ from }) as JobSubmission);
     const keys = ['attestation-keys', 'export', '--output', at('pinned.pem'), '--data-dir', rig().dataDir];

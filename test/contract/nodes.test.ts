@@ -41,7 +41,7 @@ afterAll(async () => {
 
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
 
-/** Starts a program on a node, and resolves once its output at that node shows that it runs. */
+/** Starts a program on a node, and resolves once the program's output at that node shows that the program runs. */
 async function running(rig: Rig): Promise<string> {
   const { client } = rig.alpha;
   const { job_id } = await client.submit(sleeper);

@@ -84,7 +84,7 @@ describe.skipIf(!hasObjectServer())('an object store', () => {
     expect(digestOf(artifactIn(await resultOf(job_id)))).toBe(result.artifacts[0]?.sha256);
   });
 
-  test('that is down does not stop jobs from ending and being read; once up again, it receives their contents', async () => {
+  test('that is down keeps no job from ending or being read, and receives the jobs’ contents once it is up again', async () => {
     await server.refuse();
     const { job_id, result } = await rig.run(large(2));
     expect(result.status).toBe('succeeded');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { CONTRACT_NOT_ON_POSTGRES, POSTGRES_SETUP } from '../../tools/postgres-tests.ts';
 
-/** The first words in the titles of tests that open a store's file, or give a command only the store's directory. */
+/** The first words in the titles of tests that open a store's file, or that give a command only the store's directory. */
 const OF_A_FILE = [
   'a service accepts a key that was issued before its start',
   'the bytes of an attestation are the same after a restart',

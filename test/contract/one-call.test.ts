@@ -1,4 +1,4 @@
-/** Running a program in one call, and following it with long polls. Older clients do neither. */
+/** A client runs a program in one call, and follows it with long polls. Older clients can do neither. */
 import type { JobDetail, JobEvent, ReplayPage } from '@vouchbox/protocol';
 import { openCredentials } from '@vouchbox/server';
 import { describe, expect, test } from 'vitest';

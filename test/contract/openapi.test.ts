@@ -196,7 +196,7 @@ const none = { total: 10, perTenant: 0 };
 const FULL = new StoreError('full', 'there is no space left');
 const rejecting = () => Promise.reject(FULL);
 
-/** How to provoke each code, except the code for a method that none of the path's operations has. */
+/** How to provoke each code, except `method_not_allowed`. */
 const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Change>> = {
   invalid_request: { headers: 'Host: y\r\n' },
   invalid_json: { body: '{' },

@@ -338,13 +338,13 @@ print('done')`;
     expectGone('4712');
   });
 
-  test('and kills its parent and every process that it can reach ends with an ordinary outcome', async () => {
+  test('ends with an ordinary outcome even if it kills its parent and every process that it can reach', async () => {
     const ran = await bash('kill -9 $PPID; kill -9 1; kill -9 -1; echo alive', { wall_seconds: 5 });
     expect(['succeeded', 'failed', 'error', 'timed_out']).toContain(ran.detail.status);
     expect(ran.detail.terminal_reason).not.toBe('internal_error');
   });
 
-  test('and sends itself SIGSTOP is ended by its wall limit', async () => {
+  test('is ended by its wall limit if it sends itself SIGSTOP', async () => {
     const ran = await bash('kill -STOP $$', { wall_seconds: 1 });
     expect(['timed_out', 'succeeded']).toContain(ran.detail.status);
   });

@@ -140,7 +140,7 @@ describe('an output that a submission names', () => {
     expect((await rig().post(reader({ path: 'input/a', blob }), submitter)).status).toBe(201);
   });
 
-  test('is refused in the same words if it is unknown, another tenant’s, or from a job that the key may not read', {
+  test('is refused in the same words if it is unknown, or is from another tenant’s job or a job that the key may not read', {
     tags: ['AUTH-21', 'Inputs-2', 'Inputs-4'],
   }, async () => {
     const { job_id, blob } = await producer();

@@ -84,7 +84,7 @@ describe('the record of a job', () => {
     expect(detail.receipt).toMatchObject({ args_sha256: null, env_sha256: null });
   });
 
-  test('is not returned to a submission under its idempotency key with other arguments or variables', async () => {
+  test('is returned under its idempotency key only to a submission with the same arguments and variables', async () => {
     const post = async (change: object) => {
       const answer = await rig().post({ ...job, ...change }, { headers: { 'idempotency-key': 'words' } });
       return [answer.status, answer.headers.get('idempotency-replayed') ?? answer.json.error.code] as const;

@@ -173,7 +173,7 @@ test('another tenant can read neither a job’s promise nor the log’s statemen
   await expect(client.pending(job_id)).rejects.toMatchObject({ code: 'job_not_found' });
 });
 
-test('a submission without a promise is refused if its idempotency key belongs to one with a promise', async () => {
+test('a submission without a promise is refused if its idempotency key belongs to a submission with a promise', async () => {
   const { client } = rig.alpha;
   const first = await client.submit(python, { idempotencyKey: 'promised', promise: 'required' });
   const again = await client.submit(python, { idempotencyKey: 'promised', promise: 'required' });

@@ -22,8 +22,8 @@ function blockWith(words: string): string {
 }
 
 /**
- * Stands in for npx, because npx finds commands only in the checkout. The blocks run in another directory and so leave
- * nothing in the checkout. Their stdin is empty, like a terminal at which nobody types.
+ * A shell function in place of npx, because npx finds commands only in the checkout. The blocks run in another directory,
+ * so that they leave nothing in the checkout. Their stdin is empty, like a terminal at which nobody types.
  */
 const NPX = `exec < /dev/null; npx() { [ "$1" = --no ] || return 1; shift; "${root}/node_modules/.bin/$1" "\${@:2}"; }\n`;
 

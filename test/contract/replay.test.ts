@@ -15,7 +15,7 @@ beforeAll(async () => {
   });
 });
 
-/** RFC 8785 for the data of events: sorted members, no white space. Written independently of the service's code. */
+/** RFC 8785 for the data of events: sorted members, no white space. This code is independent of the service's. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

@@ -13,8 +13,8 @@ import { ScriptedServer } from './scripted-server.ts';
 const RESETS = loadSize({ small: 10, full: 1000 });
 const AT_ONCE = 10;
 /**
- * How many timers and descriptors other code in this process may make or free meanwhile. If every reset leaked one, the
- * number would change by more than this.
+ * The number of timers and descriptors that other code in this process may make or free during a test. If every reset
+ * leaked one, their number would change by more than this.
  */
 const STRAY = 6;
 const patient = { timeout: 60_000 };
@@ -72,7 +72,7 @@ interface Phase {
   readonly name: string;
   /** The bytes that the client sends before it vanishes. */
   readonly bytes: () => string | Promise<string>;
-  /** The permit that a request in this phase holds. Null if it holds none; the client then vanishes at once. */
+  /** The permit that a request in this phase holds. Null if the request holds none; the client then vanishes at once. */
   readonly permit: PermitKind | null;
   /** Text that the client must receive before it vanishes. Absent if it need not receive any. */
   readonly told?: string;
@@ -114,7 +114,7 @@ const PHASES: readonly Phase[] = [
   },
 ];
 
-/** Starts this many clients, which get as far as the phase and then vanish together. */
+/** Starts this many clients. Each client gets as far as the phase, and then all of them vanish together. */
 async function vanish({ bytes, permit, told }: Phase, clients: number): Promise<void> {
   const sockets = await Promise.all(
     Array.from({ length: clients }, async () => {

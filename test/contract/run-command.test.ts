@@ -192,7 +192,7 @@ describe('vouchbox run', () => {
     expect(readFileSync(join(scratch, 'plain'), 'utf8')).toBe('kept');
   });
 
-  test('says which option allows a file that has exceeded a limit', async () => {
+  test('names the option that allows a larger file if a file exceeds a limit', async () => {
     const file = program('grow.py', "open('output/a', 'wb').write(bytes(3 * 2 ** 20))");
     expect((await run(file, '--limit', 'max_file_mb=1')).stderr).toMatch(
       /^vouchbox: file_size: .*; --limit max_file_mb=N raises it, up to \d+$/m,
@@ -259,7 +259,7 @@ describe('vouchbox run', () => {
     expect((await rig().alpha.client.list({ limit: 1 })).items[0]?.status).toBe('cancelled');
   });
 
-  test('if the program tried to use the network, says once that programs have none', async () => {
+  test('if the program tried to use the network, says once that programs have no network', async () => {
     const code = 'for at in 1 2; do echo > /dev/tcp/192.0.2.1/80; done';
     const { stderr } = await run(program('n.sh', code));
     expect(stderr.split('\n').filter((line) => line.startsWith('vouchbox: '))).toEqual([

@@ -19,7 +19,7 @@ function run(code: string, ...words: string[]) {
   return vouchbox(['run', 'a.py', '--limit', 'wall_seconds=60', ...words], { cwd: scratch, env });
 }
 
-/** Runs a program that calls the tool `it` and prints the answer. This command is the tool. Returns what was printed. */
+/** Runs a program that calls the tool `it`, which is this command. Returns the tool's answer, as the program prints it. */
 async function says(command: string): Promise<string> {
   const code = `try:\n    print(ascii(tools.it(a="é", b=1)))\nexcept tools.ToolError as error:\n    print("error:", error)`;
   const { stdout, stderr, code: exit } = await run(code, '--tool', `it=${command}`);

@@ -1,4 +1,4 @@
-/** Spec § Endpoints, § Other bodies: what the service says about itself to anyone, and what to a caller. */
+/** Spec § Endpoints, § Other bodies: what the service tells anyone about itself, and what it tells only a caller. */
 import { readFileSync } from 'node:fs';
 import { LIMIT_CEILINGS, LIMIT_DEFAULTS, SCOPES } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';

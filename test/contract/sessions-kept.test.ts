@@ -159,7 +159,7 @@ test('a session continues in a store that was copied to PostgreSQL', async () =>
   expect(await copied.stop()).toEqual([]);
 });
 
-/** Expects that the next steps continue the session, whether the client makes them or an agent's tool. */
+/** Expects that the next steps continue the session, both if the client makes them and if an agent's tool makes them. */
 async function expectGoesOn({ alpha: { client, key }, service: { url } }: Rig, lastJob: string): Promise<void> {
   const env = { PATH: process.env['PATH'] ?? '', SERVICE_URL: url, SERVICE_KEY: key };
   expect((await vouchbox(['sessions'], { env })).stdout).toMatch(new RegExp(`^s .*${lastJob}`, 'm'));

@@ -120,7 +120,7 @@ describe.each(['namespace', 'gvisor', 'subprocess'])('in the class of %s', (prov
 });
 
 describe('a step', () => {
-  test('lists by name and reason what it could not keep, and keeps the rest', { tags: ['Sessions-6'] }, async () => {
+  test('names what it could not keep, with reasons, and keeps everything else', { tags: ['Sessions-6'] }, async () => {
     const { session, results } = await steps([
       'import threading\nopened = open("main.py")\nlock = threading.Lock()\ngenerator = (n for n in ())\nkept = 1\nholder = [kept, opened]',
     ]);

@@ -17,7 +17,7 @@ const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { w
 function expectShuttingDown({ status, json, headers }: Answer): void {
   expect([status, json.error.code, json.error.retryable]).toEqual([503, 'shutting_down', true]);
   expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
-  // A closed connection makes the client reconnect, and so reach whichever service runs by then.
+  // The connection is closed, so the client connects again, and reaches the service that then runs.
   expect(headers.get('connection')).toBe('close');
 }
 
@@ -108,7 +108,7 @@ test('RST-01: a service that stops under load refuses new jobs, answers all wait
     expect(await closed).toBe(STREAM_CLOSE_CODES.restarting);
     expect(kinds).not.toContain('finished');
   }
-  // Only the programs still run. The stop would wait for them, so the test cancels them.
+  // Only the programs still run. The stopping service would wait for their end, so the test cancels their jobs.
   for (const id of running) await client.cancel(id);
   expect(await stopped).toEqual([]);
 

@@ -19,7 +19,7 @@ beforeAll(async () => {
   served = await ScriptedServer.open({
     faults: (real) => ({
       async events(input) {
-        // A read with the limit 1 does not come from a follower. It only asks whether the job exists.
+        // A read with the limit 1 does not come from a follower. Such a read only asks whether the job exists.
         const watch = input.limit > 1 ? onReads.get(input.key.job_id) : undefined;
         const read = watch === undefined ? 0 : ++watch.count;
         await watch?.onRead(read, 'before');

@@ -16,7 +16,7 @@ interface Link {
   readonly event_hash: string;
 }
 
-/** Checks a history while it is read: counts the events, each of which must come once and be linked to the one before. */
+/** Checks a history while it is read, and counts its events. Each event must come once and be linked to its predecessor. */
 class Reading {
   count = 0;
   head: string | null = null;
@@ -32,7 +32,7 @@ class Reading {
   }
 }
 
-/** Adds this many events with this text to a job's history, as if its program's output had no caps. */
+/** Adds this many events with this text to a job's history, as if its program's output were not limited. */
 async function append({ rig }: ScriptedServer, key: JobKey, { count, text }: { count: number; text: string }) {
   const timestamp = new Date().toISOString();
   for (let added = 0; added < count; added += appendedAtOnce) {

@@ -47,7 +47,7 @@ async function streamed(service: Rig, stream_url: string, key: string | null = n
   return { events, code };
 }
 
-/** Makes a key that expires soon, and two tickets before it expires. If the machine is too slow, tries a longer time. */
+/** Makes a key that expires soon, and two tickets before it expires. If this takes too long, tries with a later expiry. */
 async function mintedBeforeTheEnd(operator: OpenCredentials, job_id: string, seconds = 1): Promise<[string, Ticket[]]> {
   const expires_at = new Date(Date.now() + seconds * 1000).toISOString();
   const { key } = await operator.create({ tenant: 'alpha', principal: null, scopes: null, expires_at });

@@ -16,7 +16,7 @@ describe.each(['namespace', 'gvisor'] as const)('with cells of %s', (provider) =
     return transcript.text();
   };
 
-  /** Calls two tools at once, and the second tool answers first. Then makes three calls that fail. */
+  /** Calls two tools at once; the second one answers first. Then the program makes three calls that fail, and one more call. */
   const program = `
 const said = [];
 const [slow, quick] = ['slow', 'quick'].map((name, at) => tools[name]({ at }).then(() => name));

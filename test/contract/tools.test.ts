@@ -1,4 +1,4 @@
-/** Spec § Tools: a program calls tools, and whoever submitted the job answers. */
+/** Spec § Tools: a program calls tools, and the caller who submitted the job answers the calls. */
 
 import type { JobEvent, JobSubmission, Tool } from '@vouchbox/protocol';
 import { openCredentials } from '@vouchbox/server';
@@ -147,7 +147,7 @@ describe('an answer', () => {
   const waiting = (more: Partial<JobSubmission> = {}) =>
     submitted(rig(), callingPython('print(call("search", q=1)); told()', more));
 
-  test('is accepted once; afterwards, the same answer succeeds again but a different one is refused', {
+  test('is accepted once; afterwards, the same answer succeeds again but a different answer is refused', {
     tags: ['Tools-6', 'Errors-11a'],
   }, async () => {
     const job_id = await waiting();

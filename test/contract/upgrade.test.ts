@@ -19,7 +19,7 @@ const fixtures = join(import.meta.dirname, '../../packages/server/src/store/sqli
 const settings = { 'legacy-keys': 'acme=key-of-acme,umbrella=key-of-umbrella', 'attestation-mode': 'on' };
 const patient = { timeout: 30_000 };
 
-/** The jobs in the stored v0.3 store: those that had ended, those that waited, and those that ran. */
+/** The jobs in the stored v0.3 store, by their state when v0.3 stopped: ended, waiting or running. */
 const ENDED = {
   acme: ['job_09', 'job_01', 'job_f0c1', 'job_a1b2', 'job_c3d4', 'job_d4e5', 'job_e5f6'],
   umbrella: ['job_02', 'job_b2c3'],

@@ -151,7 +151,7 @@ while True:
   expect(one).toMatchObject({ verdict: 'accepted', check: { exit_code: 0, codes: 'testlib' } });
   const pair = await client.detail(one.run.job_id);
   expect(pair.requested_spec.interaction?.peer).toBe(one.check.job_id);
-  // Replaces the interactor's evidence with that of another test's interactor.
+  // Replaces the interactor's evidence with the evidence of another test's interactor.
   const given = files.jobs.get(other.check.job_id);
   const swapped = new Map([...files.jobs].map(([id, job]) => [id, id === one.check.job_id && given ? given : job]));
   expect(await problemsOf(client, { ...files, jobs: swapped })).toContainEqual(expect.stringMatching(/^test 7/));
@@ -251,7 +251,7 @@ describe('a verdict', () => {
     const { client } = rig().alpha;
     const program = python('print(input())');
     const limits = PLAN.limits as LimitsInput;
-    // The comparer compares a text that is too long for the judge.
+    // This text is too long for the judge, so a separate job compares it: the comparer.
     const plan = { tests: [{ name: 'four', stdin: text('1'), expected: text(`1${' '.repeat(1 << 20)}`) }], limits };
     const other = await driveGrading(client, { plan, program });
     const [compared] = other.grading.tests as [JudgedTest];

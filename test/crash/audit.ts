@@ -30,7 +30,7 @@ export interface Audit {
   readonly problems: readonly string[];
 }
 
-/** The reasons with which a crash may have ended a job. */
+/** The terminal reasons that a job may have if a crash ended it. */
 export type Interruptions = readonly TerminalReason[];
 
 /** Waits for the end of every promised job and audits the job. By now, each promise has its job's id. */
@@ -135,7 +135,7 @@ function problemsOfEnd(promised: Promised, { result, detail, interruptions }: En
   return problems;
 }
 
-/** Waits for a limited time until the job is signed, a moment after its end. Null if the envelope verifies. */
+/** Waits for a limited time until the ended job is signed. Returns what is wrong; null if the job's envelope verifies. */
 async function attestationProblem(job_id: string, { client, public_key_pem }: Context): Promise<string | null> {
   const deadline = performance.now() + ATTESTED_MILLISECONDS_MAX;
   while (!(await client.detail(job_id)).attestation.available) {
@@ -162,7 +162,7 @@ async function strangers(client: ServiceClient, promises: readonly Promised[]): 
 }
 
 /**
- * Compares the programs that the witness saw with the jobs' ends. Each program runs once, or its job ends before it can run.
+ * Compares the programs that the witness saw with the jobs' ends. Each program runs once, unless its job ends before the run.
  */
 export async function runProblems(
   url: string,

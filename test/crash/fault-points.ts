@@ -23,7 +23,7 @@ export type StoreStep = (typeof STORE_STEPS)[number];
 export const OTHER_STEPS = ['prepare', 'hand over', 'release', 'collect', 'sign', 'clean up'] as const;
 export type OtherStep = (typeof OTHER_STEPS)[number];
 
-/** What the kernel does from the step on to the thread that writes the store, in the `inject` syntax of strace(1). */
+/** From the step on, the kernel does this to the thread that writes the store, in the `inject` syntax of strace(1). */
 export const KERNEL_FAULTS = {
   'killed before it writes': 'pwrite64:signal=KILL:when=1',
   'killed between two writes': 'pwrite64:signal=KILL:when=2',
@@ -43,7 +43,7 @@ export interface FaultPoint {
   readonly fault: KernelFault | OtherFault;
 }
 
-/** Steps of a queued job that gets a new cell. For every other step, a parked cell waits for the job. */
+/** Steps of a job that was queued and gets a new cell. For every other step, a parked cell waits for the job. */
 const STEPS_WITHOUT_PARKING: ReadonlySet<FaultPoint['step']> = new Set([
   'open',
   'admit',
@@ -62,7 +62,7 @@ export function isKill({ fault }: FaultPoint): boolean {
   return fault.startsWith('killed');
 }
 
-/** Every point: each store step with each fault, a kill before and after each other step, and a slow disk. */
+/** Every point: each store step with each of its faults, a kill before and after each other step, and a slow disk. */
 export function everyFaultPoint(): FaultPoint[] {
   const slow = 'told late that it synced';
   const kernel = (Object.keys(KERNEL_FAULTS) as KernelFault[]).filter((fault) => fault !== slow);

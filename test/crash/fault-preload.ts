@@ -22,7 +22,7 @@ import { FAULT_VARIABLES, KERNEL_FAULTS, type KernelFault, type OtherStep } from
 const armed = {
   step: process.env[FAULT_VARIABLES.step],
   fault: process.env[FAULT_VARIABLES.fault],
-  /** The file that tells the test that the step was reached. */
+  /** The file from which the test learns that the step was reached. */
   reached: openSync(process.env[FAULT_VARIABLES.reached] ?? '', 'a'),
 };
 /** A store command's step. In a process that breaks at `recover`, the command `finish` is the step `recover`. */

@@ -16,7 +16,7 @@ import { Witness } from './witness.ts';
 import { crashClient, Workload } from './workload.ts';
 
 const PRELOAD = new URL('./fault-preload.ts', import.meta.url).href;
-/** Long enough for a busy machine: a service that still runs after this time does not die. */
+/** Long enough for a busy machine: if a service still runs after this time, its fault did not kill it. */
 const DEATH_MILLISECONDS_MAX = 120_000;
 /** Long enough for a busy machine: a step that is not reached in this time does not occur. */
 const REACHED_MILLISECONDS_MAX = 120_000;
@@ -49,7 +49,7 @@ export async function breakAt(point: FaultPoint): Promise<readonly string[]> {
   }
 }
 
-/** Runs the service with its fault: the service may refuse, end or go on, but must not hang or report what is false. */
+/** Runs the service with its fault: the service may refuse, end or go on, but must not hang or report anything false. */
 async function liveThrough(point: FaultPoint, ordeal: Ordeal): Promise<string[]> {
   if (point.step === 'recover') await leaveRunning(ordeal);
   await using service = new ServiceProcess({ ...ordeal, environment: armedWith(point, ordeal.reached) });

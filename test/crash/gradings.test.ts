@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { ServiceProcess } from './service-process.ts';
 import { crashClient } from './workload.ts';
 
-/** Waits for the program's end. Judges only in a cell with loopback. In any other cell, waits to be killed. */
+/** A judge that waits for the program's end. In a cell with loopback, it then judges. In any other cell, it waits for a kill. */
 const JUDGE = `import socket, sys, time
 said = sys.stdin.read()
 try:

@@ -1,4 +1,4 @@
-# Prints `listening`. Then, for each process of this host that takes a name with the mark, prints the rest of the name.
+# Prints `listening`. Then, if a process on this host takes a name that begins with the mark, prints the part after the mark.
 # Linux, Documentation/driver-api/connector.rst; include/uapi/linux/cn_proc.h.
 import os
 import socket

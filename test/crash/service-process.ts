@@ -45,7 +45,7 @@ export class ServiceProcess implements AsyncDisposable {
     });
     this.#exited = once(this.#child, 'exit').then(([code, signal]) => ({ code, signal }) as ProcessEnd);
     this.#listening = this.#waitForAddress();
-    this.#listening.catch(() => {}); // Whoever waits for the address gets the error.
+    this.#listening.catch(() => {}); // A caller that waits for the address gets the error.
   }
 
   /** Starts the service and waits until it listens. Rejects with the service's output if the service ends before. */
@@ -75,7 +75,7 @@ export class ServiceProcess implements AsyncDisposable {
     return this.#url;
   }
 
-  /** The last part of what the process wrote to stdout and stderr. */
+  /** The last part of the output that the process wrote to stdout and stderr. */
   get said(): string {
     return this.#said;
   }

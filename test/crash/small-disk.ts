@@ -61,7 +61,7 @@ export class SmallDisk implements AsyncDisposable {
     }
   }
 
-  /** The directory's path for processes outside. */
+  /** The directory's path for processes that were started without the wrapper. */
   get seen(): string {
     return join(`/proc/${this.#holder.pid}/root`, this.directory);
   }

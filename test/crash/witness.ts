@@ -36,7 +36,7 @@ export class Witness implements AsyncDisposable {
     const ended = once(witness.#listener, 'exit').then(() => {
       throw new Error('the kernel reports no processes here');
     });
-    ended.catch(() => {}); // Disposing the witness causes the same end.
+    ended.catch(() => {}); // The listener also ends when the witness is disposed.
     await Promise.race([once(lines, 'line'), ended]);
     lines.on('line', (line) => witness.#note(line));
     return witness;

@@ -15,7 +15,7 @@ export interface Promised {
   readonly submission: JobSubmission;
   readonly stdout: string;
   readonly exitCode: number;
-  /** Null if the answer was lost. There is then one job or none. */
+  /** Null if the answer was lost. The service has then made one job or none. */
   job_id: string | null;
   /** Whether the job's cancellation was requested, and whether the service acknowledged it. */
   cancellation: 'none' | 'asked' | 'promised';

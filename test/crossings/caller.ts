@@ -1,4 +1,4 @@
-/** How a place submits and reads jobs, and how each kind of scenario is played there. */
+/** How a place (a column of the matrix) submits and reads jobs, and how each kind of scenario is played there. */
 import type { Crossing } from './crossing.ts';
 import type { Seen } from './facts.ts';
 import { type Links, linksByClient, playLinks } from './links.ts';

@@ -19,7 +19,7 @@ export interface Facts {
   readonly files: Readonly<Record<string, string>>;
   /** Whether the receipt states usage for the program alone. */
   readonly isMeasured: boolean;
-  /** What the other program in a pair wrote. */
+  /** The output of the other program in a pair. */
   readonly peer: string;
   /** The verdict on each test of a grading, in the order of the tests. */
   readonly verdicts: readonly string[];
@@ -37,7 +37,7 @@ export interface Facts {
   readonly jobs: number;
 }
 
-/** The facts that the contract's two answers state about every ended job. */
+/** The facts that the detail and the result state about every ended job. */
 export const OF_EVERY_JOB = [
   ...(['status', 'terminal_reason', 'exit_code', 'signal', 'stdout', 'stderr', 'truncated', 'violations'] as const),
 ] as const satisfies readonly (keyof Facts)[];
@@ -84,7 +84,7 @@ function brief(value: unknown): string {
   return `${text.slice(0, shownCharacters / 2)}…${text.slice(-shownCharacters / 2)} (${text.length} characters)`;
 }
 
-/** The facts in the contract's two answers about an ended job. */
+/** The facts in the detail and the result of an ended job. */
 export function factsOf(detail: Pick<JobDetail, 'terminal_reason' | 'signal' | 'receipt'>, result: FoldedResult): Seen {
   const { status, exit_code, stdout, stderr, truncated, violations, artifacts } = result;
   return {

@@ -1,6 +1,6 @@
 /**
  * The features of a job that are tried at every place: the rows of the matrix. The code has lists, for example of languages
- * and limits. Each of their entries has a row here, and a new entry does not compile without one.
+ * and limits. Each of their entries has a row here, and a new entry without a row does not compile.
  */
 import type { GradeOptions } from '@vouchbox/client';
 import type {

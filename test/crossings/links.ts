@@ -18,7 +18,7 @@ export const linksByClient: Links = {
   },
 };
 
-/** Keyed by tenant: the address of the link that is left. No service states the address again. Carried data may have the link. */
+/** By tenant: the address of the unrevoked link. Carried data may have this link, but no service states its address again. */
 const standing = new Map<string, string>();
 
 /** Makes links, revokes all except one, and returns the output that this link shows. */
@@ -36,7 +36,7 @@ export async function playLinks(crossing: Crossing, job_id: string, { make, revo
   return read === undefined ? answered : await read(stays);
 }
 
-/** Reads the result through the link that is left, and then revokes this link. */
+/** Reads the result through the link that `playLinks` did not revoke, and then revokes this link. */
 export async function readLinkAgain(crossing: Crossing, job_id: string): Promise<string> {
   const address = standing.get(crossing.tenant) ?? '';
   const read = await readByLink(crossing, job_id, address);
@@ -64,7 +64,7 @@ async function isOver({ service }: Crossing, addresses: readonly string[]): Prom
   }
 }
 
-/** Opens the link at the service at `url`, which may not be the service that made the link. */
+/** Opens the link at the service at `url`. Another service may have made the link. */
 async function ask(url: string, address: string): Promise<Response> {
   const { pathname, hash } = new URL(address);
   return await fetch(`${url}${pathname}/result`, { headers: { authorization: `Bearer ${hash.slice(1)}` } });

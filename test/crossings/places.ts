@@ -1,6 +1,6 @@
 /**
  * The columns of the matrix: the places that submit, run, store or show jobs. The code has lists of such places, and each
- * of their entries has a column here: a new entry does not compile without one.
+ * of their entries has a column here: a new entry without a column does not compile.
  */
 import type { AdapterName } from '@vouchbox/adapters';
 import type { Backend } from '@vouchbox/protocol';

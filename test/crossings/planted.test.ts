@@ -99,7 +99,7 @@ async function compiled(tree: string): Promise<string> {
   return await promise;
 }
 
-/** The missing names, each after the file of its table. An error's details may be in the indented lines below it. */
+/** The missing names, each after the file of its table. The indented lines below an error may have its details. */
 function missedIn(said: string): string[] {
   return said.split(/^(?=\S)/m).flatMap((error) => {
     const [, file] = /^test\/crossings\/(\w+\.ts)\(/.exec(error) ?? [];

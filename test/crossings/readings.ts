@@ -9,7 +9,7 @@ import { openBrowser, openPage, type Page } from '../rig/browser.ts';
 import type { Crossing } from './crossing.ts';
 import type { Facts, Seen } from './facts.ts';
 
-/** The name of a fact. The scenario that reads the fact has the same name as its act. */
+/** The name of a fact. A scenario reads the fact if the name of its act is the name of the fact. */
 export type Reading = 'evidence' | 'listed' | 'counted';
 
 export type Readings = { readonly [Fact in Reading]: (crossing: Crossing, job_id: string) => Promise<Facts[Fact]> };

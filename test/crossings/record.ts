@@ -13,7 +13,7 @@ export async function checkRecords(crossing: Crossing): Promise<void> {
     await crossing.client.verify(job);
     await checkCalls(crossing, job);
     await checkLabels(crossing, job);
-    // Once its signing is on again, a service also signs the earlier jobs.
+    // Once signing is on again, the service also signs its earlier jobs.
     const isUnsigned = crossing.scenario.act === 'signing_off' && !crossing.service.signs;
     await (isUnsigned ? checkUnsigned : checkSigned)(crossing, job);
   }
@@ -62,7 +62,7 @@ async function checkSigned(crossing: Crossing, job: string): Promise<void> {
     scenario.act === 'canaried' && (await runsTheProgram(crossing, job))
       ? { bytes: new Uint8Array(await origin.canary()) }
       : null;
-  // A job of the act `signing_off` is signed later, perhaps by a service on carried data whose log waits for a reopen.
+  // A job of the act `signing_off` is signed later, perhaps on carried data, where the service's log may wait to be reopened.
   const isSignedSince = scenario.act === 'signing_off';
   const logProof = isSignedSince ? null : new Uint8Array(await origin.logProof());
   const log = { keys: keysOfLog(service.logKey) };

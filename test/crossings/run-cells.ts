@@ -173,7 +173,7 @@ function shownAt({ place, feature }: Cell): readonly (keyof Facts)[] {
   return act === 'graded' ? essential : [...essential, ...PLACES[place].shows];
 }
 
-/** Facts about a feature that a place has no way to show. */
+/** Those facts about the cell's feature that the cell's place has no way to show. */
 function unseenAt({ place, feature }: Cell): readonly (keyof Facts)[] {
   const { unseen }: Place = PLACES[place];
   return unseen?.[feature]?.facts ?? [];

@@ -17,7 +17,7 @@ export interface Program extends Omit<JobSubmission, 'language' | 'files' | 'std
   readonly packed?: Buffer<ArrayBuffer>;
   /** Files to upload: their contents, keyed by path below `input/`. */
   readonly uploads?: Readonly<Record<string, Buffer>>;
-  /** Input files made by other jobs: the bash program that writes `output/made`, keyed by path below `input/`. */
+  /** Input files that other jobs make. Keyed by path below `input/`: the bash program that writes the file as `output/made`. */
   readonly fromJobs?: Readonly<Record<string, string>>;
   /** The previous step's program, if this program is a step of a session. */
   readonly before?: string;
@@ -55,7 +55,7 @@ export interface Scenario {
   readonly answers?: RunTools;
   /** The program's tool calls and their answers, as in the signed transcript. */
   readonly transcript?: string;
-  /** Talks to the program in each test of a grading, and judges it. */
+  /** The program that talks to the graded program in each test, and judges the graded program. */
   readonly interactor?: Checker;
   /** The tests of a grading. */
   readonly tests?: readonly GivenTest[];

@@ -137,7 +137,7 @@ export class Service implements AsyncDisposable {
     this.publicKeys.push(stdout);
   }
 
-  /** Waits until the log opens, shortly after the start. Returns the log's key; empty if the log stays closed (carried data). */
+  /** Waits until the log opens, shortly after the start. Returns its key; empty if the log stays closed, as with carried data. */
   async #readLogKey(): Promise<string> {
     for (let tries = 0; tries < 100; tries++) {
       const answer = await fetch(`${this.url}/log/keys`);

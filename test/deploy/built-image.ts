@@ -8,7 +8,7 @@ import { makeCleanRoot, run } from '../set-up/clean-root.ts';
 const BASE = 'docker.io/library/debian:bookworm-slim';
 export const NAME = 'localhost/vouchbox';
 
-/** Podman with its images below a directory. It copies their layers there, and so needs no special file system. */
+/** Podman with its images below a directory. Podman copies the layers there, so it needs no special file system. */
 export class Podman {
   readonly #words: readonly string[];
 

@@ -22,7 +22,7 @@ export interface ProxyKind {
   readonly sample: string;
   /** The sample's text with this host's ports, certificate and paths. */
   readonly configuration: (sample: string, at: Places) => string;
-  /** The arguments with which the program only checks a configuration. `serve` has those with which it serves. */
+  /** The arguments with which the program only checks a configuration. `serve` has the arguments for serving. */
   readonly check: (file: string) => readonly string[];
   readonly serve: (file: string) => readonly string[];
 }

@@ -29,7 +29,7 @@ describe('the container for an ordinary user', () => {
     expect(vouchbox['volumes']).toEqual(['data:/home/vouchbox']);
   });
 
-  test("has rights that the document explains one by one and the document's Podman command also gives", () => {
+  test("gets the same rights from the document's Podman command, and the document explains each right", () => {
     const [, command = ''] = /```sh\n(podman run [\s\S]*?)```/.exec(page) ?? [];
     expect(vouchbox.security_opt).toEqual([
       ...['no-new-privileges:true', 'seccomp:./seccomp.json', 'apparmor:unconfined', 'systempaths=unconfined'],

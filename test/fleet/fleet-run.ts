@@ -59,7 +59,7 @@ export interface FleetRun extends Audit {
   readonly leftovers: readonly string[];
 }
 
-/** How long a node is paused or cut off. This is longer than its lease. */
+/** How long a node is paused or cut off. This time is longer than the node's lease. */
 const awayMilliseconds = 9000;
 const pauseMilliseconds = 1500;
 /** How long a client waits after a refusal. */
@@ -272,7 +272,7 @@ class Trouble {
     }
   }
 
-  /** Waits until a node that the other nodes have declared dead ends by itself, and starts it again. */
+  /** Waits until a node that was declared dead by the other nodes has ended by itself, and starts this node again. */
   async #ended(node: FleetNode): Promise<void> {
     const code = await node.exited();
     if (code !== 1) this.problems.push(`a node that was taken for dead ended with ${code}:\n${node.said}`);
@@ -280,8 +280,8 @@ class Trouble {
   }
 
   /**
-   * Waits until one node is gone and none of its jobs is left running. After a restart of the database, every node has as
-   * long as a lease lasts to come back before it counts as dead.
+   * Waits until one node is gone and none of its jobs is left running. After the database was restarted, a node counts as
+   * dead only if it has not come back within the time of a lease.
    */
   async #recovered(): Promise<void> {
     const { fleet, databaseUrl } = this.#options;

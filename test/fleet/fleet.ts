@@ -1,6 +1,6 @@
 /**
  * `npm run fleet -- --minutes 5 --seed 7`: runs three nodes and a PostgreSQL server on loopback, under load. Nodes are
- * killed, paused longer than their leases and cut off, the database is restarted, and disks fill up. One node's clock is a
+ * killed, cut off, and paused for longer than their leases; the database is restarted; and disks fill up. One node's clock is a
  * minute ahead. Then every promise is audited. With `--jobs N`, failures end after N jobs or after the minutes, whichever
  * comes first. Last, a newer version replaces the nodes of another store one by one.
  */

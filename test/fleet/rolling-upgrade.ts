@@ -114,7 +114,7 @@ async function killInTheMiddle(next: FleetNode, store: WatchedStore): Promise<{ 
   return { moved, again };
 }
 
-/** A tenant whose jobs come before the callers' jobs. */
+/** The tenant of the old rows. In the backfill's order, these rows come before the callers' jobs. */
 const OLD = 'a-tenant-of-long-ago';
 const idOf = (row: number) => `job_${String(row).padStart(6, '0')}`;
 

@@ -259,7 +259,7 @@ function digestOf(content: Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** How many times a program that swaps a file and a link races the collector. */
+/** How many times the collector runs while a program keeps swapping a file and a link. */
 const RACES = { namespace: 30, gvisor: 8, full: 1000 } as const;
 const RACE: Attack = { program: 'rename-race.py', outputs: ['output/kept', 'output/raced'] };
 

@@ -116,7 +116,7 @@ function sealedPack(directory: string): PackPlaces {
   return places;
 }
 
-/** Ways to spoil a pack's tree after it was sealed, keyed by what is then wrong. */
+/** Ways to spoil a pack's tree after the tree was sealed. Each key names the fault that this makes. */
 const SPOILT: Readonly<Record<string, (tree: string) => void>> = {
   ...Object.fromEntries(
     ['dev', 'proc', 'proc/sys', 'sys', 'run', 'work', 'svc', 'tmp', 'bin'].map((name) => [

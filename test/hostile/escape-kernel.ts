@@ -31,7 +31,7 @@ const OF_ONE_USER: Answers = {
   'become: setgid 0': 'EINVAL',
   'become: setresuid 0': 'EINVAL',
   'become: chown to 0': 'EINVAL',
-  // The first shows only numbers of descriptors; they cannot be followed. The second is an empty read-only directory.
+  // `/proc/1/fd` shows only descriptors' numbers, which cannot be followed. `/svc/report` is an empty read-only directory.
   'read /proc/1/fd': 'ok',
   'read /svc/report': 'ok',
 };

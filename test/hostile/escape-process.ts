@@ -222,7 +222,7 @@ async function assertProcessOneUntouched(
   assert.deepEqual([...new Set(Object.values(descriptors))], ['/dev/null', 'host']);
 }
 
-/** If ids could repeat, this many cells at the same time would show it. */
+/** How many cells run at the same time. If ids could repeat, some would repeat among so many cells. */
 const CELLS = { namespace: 64, gvisor: 8 } as const;
 
 async function assertUsersOfTheirOwn(target: Target): Promise<void> {

@@ -43,7 +43,7 @@ export interface BenchOptions extends CellOptions {
 }
 
 export class FaultBench implements AsyncDisposable {
-  /** This bench's data directory. It gives the bench's groups and the bench's directory on the host their names. */
+  /** This bench's data directory. The names of the bench's groups and of its directory on the host derive from it. */
   readonly #dataDirectory: string;
   readonly #directory: string;
   readonly #groups: GroupRoot;

@@ -5,6 +5,6 @@ import { describeHostile } from './hostile-suite.ts';
 import { LAUNCHERS } from './launchers.ts';
 
 describe('the gvisor class', () => {
-  // `npm test` tries the attacks on both classes on the namespace class alone.
+  // If an attack applies to both classes, `npm test` tries it only on the namespace class.
   describeHostile('gvisor', LAUNCHERS.gvisor[0], (attack) => !isShortForm || !appliesTo(attack, 'namespace'));
 });

@@ -13,7 +13,7 @@ export interface Holdings {
   readonly residentBytes: number;
 }
 
-/** Counts now. If the process was started with garbage collection exposed, it runs a full collection first. */
+/** Counts now. If the process was started with garbage collection exposed, a full collection runs first. */
 export function countHoldings(dataDirectory: string): Holdings {
   globalThis.gc?.();
   const cells = join('/run/svc', instanceName(dataDirectory), 'cells');

@@ -81,7 +81,7 @@ export const outputCases: readonly HostileCase[] = [
   },
 ];
 
-/** How many times the end of a program races its output. */
+/** How many programs write a burst of output just before their end. */
 const BURSTS = { namespace: 60, gvisor: 20, full: 1000 } as const;
 
 function hashOfLetters(count: number): string {

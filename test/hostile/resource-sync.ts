@@ -1,4 +1,4 @@
-/** Writes that a job makes the host carry out. */
+/** Attacks that ask the host to write data to disk. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

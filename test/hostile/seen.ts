@@ -48,7 +48,7 @@ export function isRefusal(answer: string): boolean {
   return REFUSALS.has(answer);
 }
 
-/** Asserts that every answer is a refusal. The message names the answers that are not. */
+/** Asserts that every answer is a refusal. The message names the other answers. */
 export function assertRefused(answers: Readonly<Record<string, string>>): void {
   assert.deepEqual(
     Object.entries(answers).filter(([, answer]) => !isRefusal(answer)),

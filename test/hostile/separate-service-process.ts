@@ -1,4 +1,4 @@
-/** The other side of `separate-service.ts`: does the task in a directory, and writes its answer there. */
+/** The process that `separate-service.ts` starts: does the task in a directory, and writes the answer there. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openProvider } from '../../packages/server/src/sandbox/prove/preflight.ts';
@@ -30,7 +30,7 @@ async function attackOnce({ hostileClass, attack }: SeparateTask & { kind: 'atta
 }
 
 /**
- * Counts the host's resources that this process holds before and after a load. An earlier load makes what is made once and kept.
+ * Counts the host's resources that this process holds before and after a load. An earlier load makes those that are kept.
  */
 async function countAround({ hostileClass, jobs }: SeparateTask & { kind: 'load' }): Promise<unknown> {
   await using target = await Target.open(hostileClass);

@@ -8,7 +8,7 @@ export type Size = Readonly<Record<HostileClass | 'full', number>>;
 
 const isFull = process.env['HOSTILE_SIZE'] === 'full';
 
-/** The number for a class. */
+/** The number for a class, or the number for `full` with HOSTILE_SIZE=full. */
 export function sizeFor(hostileClass: HostileClass, size: Size): number {
   return size[isFull ? 'full' : hostileClass];
 }

@@ -17,7 +17,7 @@ export interface Host {
   readonly memoryMb: number;
   /** Further arguments on the kernel's command line. */
   readonly kernelWords: readonly string[];
-  /** The rights that the trials have: those of root, of the unit in `deploy/`, or of the unit there for an ordinary user. */
+  /** The trials' rights: root's, those of the unit for root in `deploy/`, or those of the unit there for an ordinary user. */
   readonly rights: Rights;
   /** Ids of trials in `within/trials.ts`, in the order in which they run. */
   readonly trials: readonly string[];
@@ -33,7 +33,7 @@ const BOOKWORM: RootRecipe = { suite: 'bookworm', architecture: 'amd64', fromBac
  * services without a unit.
  */
 const FOR_USERS: RootRecipe = { ...BOOKWORM, also: ['uidmap', 'dbus-user-session'] };
-/** The machine that, according to docs/operating/start.md, installing the packages requires. */
+/** The machine that docs/operating/start.md requires for the installation of the packages. */
 const NEWCOMERS: RootRecipe = {
   suite: 'bookworm',
   architecture: 'amd64',

@@ -64,7 +64,7 @@ export async function runMachine(options: MachineOptions): Promise<string> {
   }
 }
 
-/** A machine's processors share one thread. For two machines, two threads wait for each other less than four would. */
+/** A machine's processors share one thread, so two machines have two threads. Two wait for each other less than four would. */
 function commandOf({ host, root, checkout }: MachineOptions, lines: string): string[] {
   const { program, words, console } = MACHINES[host.root.architecture];
   const disk = (file: string) => ['-drive', `file=${file},if=virtio,format=raw,cache=unsafe,snapshot=on`];

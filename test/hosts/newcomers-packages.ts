@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildPackages } from '../../tools/packages/build-packages.ts';
 
-/** Debian 12's npm. This npm also fills the store, because it does not find what a later npm stored. */
+/** Debian 12's npm. It also fills the store, because it would not find packages that a later npm stored. */
 const DEBIANS_NPM = 'npm@9.2.0';
 
 /** Installs the packages once here, so that npm's store has everything. @returns the directory `newcomer` */

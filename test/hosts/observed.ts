@@ -81,7 +81,7 @@ with \`--long\`, and their rows say when they ran. An emulated host is some ten 
 use the machine. So the times say only how long a trial takes there, and nothing about the service. A trial that ran out of time counts as
 failed. A dash stands for a trial that was not run.`;
 
-/** What was tried by hand because a separate machine took too long. Whoever tries something writes it down here. */
+/** The trials that were made by hand because a separate machine took too long. Whoever makes such a trial adds it here. */
 const BESIDE = `## Without a machine of its own
 
 These trials ran on 2026-11-27 in a clean root of Debian 12 on the machine that builds the hosts: Linux 6.18, hybrid control groups, two

@@ -6,7 +6,7 @@ import { hasHeld, secondsOf } from './observed.ts';
 const SET_UP = 'set-up';
 
 export interface Choice {
-  /** Ids of the trials to run; undefined for all trials that each host has. */
+  /** Ids of the trials to run. Undefined means all trials of each host. */
   readonly trials: readonly string[] | undefined;
   /** Whether trials that have held are left out. */
   readonly isRest: boolean;

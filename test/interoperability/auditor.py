@@ -119,7 +119,7 @@ def audit_attestation(events, receipt, envelope, result, options):
         key = ["openssl", "pkeyutl", "-verify", "-pubin", "-inkey", options.public_key]
         verified = subprocess.run([*key, "-rawin", "-in", message, "-sigfile", signature], capture_output=True)
     need(verified.returncode == 0, "signature")
-    # These members are in no other file, so the signed values are used.
+    # These members are in no other file, so the audit takes the signed values.
     beside = {name: value for name, value in parse(payload)["predicate"].items() if name in BESIDE}
     need(len(bytes.fromhex(beside.get("salt", "00" * 16))) == 16, "salt")
     need(payload == canonical(expected_statement(receipt, options.tenant, result, beside)), "statement")

@@ -75,7 +75,7 @@ describe('@sigstore/bundle and @sigstore/verify', () => {
     return JSON.parse(stdout) as unknown;
   }
 
-  /** Verifies with unchanged Sigstore. It finds the pinned key by the key's hint, and needs neither a log nor a time stamp. */
+  /** Verifies with unchanged Sigstore, which finds the pinned key by its hint, and needs neither a log nor a time stamp here. */
   function verify(bundle: unknown, pinned = key): void {
     const publicKey = (hint: string) => {
       if (hint !== key.key_id) throw new VerificationError({ code: 'PUBLIC_KEY_ERROR', message: `unknown ${hint}` });

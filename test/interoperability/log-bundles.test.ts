@@ -54,7 +54,7 @@ async function made(...words: readonly string[]): Promise<unknown> {
   return JSON.parse(stdout) as unknown;
 }
 
-/** Throws Sigstore's objection to a bundle. It must have a log entry, but no time stamp, because this log signs no time. */
+/** Throws Sigstore's objection to a bundle. The bundle needs a log entry but no time stamp, because this log signs no time. */
 function verify(bundle: unknown, { pem = pinned, trusted = root } = {}): void {
   const key = { publicKey: createPublicKey(pem), validFor: () => true };
   const material = toTrustMaterial(TrustedRoot.fromJSON(trusted), () => key);

@@ -1,6 +1,6 @@
 /**
- * The log with a third-party witness: `sigsum-witness` of Debian's `sigsum-go`. It accepts only origins in Sigsum's form, so the
- * log here is made in memory. The service's own witness client asks it.
+ * The log with a third-party witness: `sigsum-witness` of Debian's `sigsum-go`. This witness accepts only origins in Sigsum's
+ * form, so the log here is made in memory. The service's own witness client asks the witness.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

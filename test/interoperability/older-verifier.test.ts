@@ -1,4 +1,4 @@
-/** The oldest `service-verify` that others may have accepts what this version signs, and ignores newer members. */
+/** The oldest `service-verify` that others may still use: it accepts what this version signs, and ignores newer members. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';

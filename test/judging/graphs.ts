@@ -68,7 +68,7 @@ async function exported(service: Service, job_id: string, scratch: string): Prom
 }
 
 interface Forging {
-  /** The directory of the unchanged export of the graph. */
+  /** The directory with the graph's unchanged export. */
   readonly whole: string;
   readonly scratch: string;
   readonly below: (bound: number) => number;
@@ -111,7 +111,7 @@ async function verified(directory: string, scratch: string) {
   return { exitCode, said: stdout + stderr };
 }
 
-/** Replaces a job or its output by that of another job. May also adapt file lists, and inputs that contain that output. */
+/** Replaces a job by another, or its output by another's. May then adapt the file list, and the inputs that had this output. */
 function swapped(copy: string, { below, ids, builds }: Forging): Change {
   const places = ids.map((_, at) => at).filter((at) => at > 0 && (builds === null || builds[at]?.kind === 'build'));
   const [first, second] = [below(places.length), 1 + below(places.length - 1)];
@@ -156,7 +156,7 @@ function dropped(copy: string, { below, ids }: Forging): Change {
 }
 
 /**
- * Files with parts that a verifier does not trust: the exported key, and its name. Only the list of files covers these.
+ * Files with parts that a verifier does not trust: the exported key, and its name. Only the list of files covers these parts.
  */
 const UNTRUSTED: ReadonlySet<string> = new Set([EXPORT_FILES.publicKey, EXPORT_FILES.envelope]);
 

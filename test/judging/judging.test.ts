@@ -1,4 +1,4 @@
-/** One program of each kind with known verdicts. `npm run judging` tries many on a busy host, and all claims about judging. */
+/** One program of each kind with known verdicts. `npm run judging` tries many on a busy host, and every claim about judging. */
 import { expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
 import { KINDS } from './known-programs.ts';

@@ -69,7 +69,7 @@ const VARIANTS: Readonly<Record<Kind, (port: number) => readonly Variant[]>> = {
     python('time_limit', 'burn(2)'),
     c('time_limit', 'burn(2);'),
     bash('time_limit', 'for half in 1 2; do (while :; do :; done) & done; wait'),
-    // A test in which a program sleeps is repeated, and so takes its wall limit twice. So only one test sleeps.
+    // A test in which a program sleeps is repeated, so it takes twice its wall limit. Hence the program sleeps in one test only.
     python('time_limit', 'if at < 10 and shift < 10: time.sleep(600)\nburn(2)'),
   ],
   greedy: () => [

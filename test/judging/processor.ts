@@ -1,11 +1,11 @@
-/** Measures processor time: that of a bare program, and that of everything this process has started. */
+/** Measures the processor time of a bare program, and of everything that this process has started. */
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** The kernel's count of the processor time of children is exact after they have been waited for. */
+/** The kernel's count of children's processor time is exact once the children have been waited for. */
 const TIMES = `import json, resource, subprocess, sys
 words, stdin, times = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 for _ in range(times):

@@ -1,4 +1,4 @@
-/** For each cheat by an operator, the tool that docs/LOG.md names catches it, or docs/LOG.md says that no tool does. */
+/** Each cheat by an operator is caught by the tool that docs/LOG.md names, or docs/LOG.md says that no tool catches it. */
 import { describe, expect, test } from 'vitest';
 import { CHEATS, documentText } from './cheats.ts';
 import { Operator } from './operator.ts';

@@ -1,6 +1,6 @@
 /**
- * Two nodes with one database and one log. Each node is killed in the middle of a burst, and one node while its first
- * canary runs. The log must be one tree with one leaf for each job.
+ * Two nodes with one database and one log. Each node is killed in the middle of a burst, and one node is
+ * killed while its first canary runs. The log must be one tree with one leaf for each job.
  */
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -185,8 +185,8 @@ describe.runIf(isLongForm)('two nodes with canaries', () => {
     for (const node of [one, other]) await vi.waitFor(() => hasCanary(node), patience);
     for (let each = 0; each < 20; each++) await Promise.all([one.client.run(program), other.client.run(program)]);
     const ended = () => canaries().then((rows) => rows.map(({ status }) => status));
-    // A canary's last attempt is to take too much memory, so a whole canary ends as oom_killed. Killing the node ended
-    // the first canary earlier, unless that canary was already over on a busy machine.
+    // The last attempt of a canary takes too much memory, so a complete canary ends as oom_killed. The kill of the node
+    // ended the first canary before that attempt, unless, on a busy machine, the canary was already over.
     const first = expect.stringMatching(/^(error|oom_killed)$/) as string;
     await expect.poll(ended, { timeout: 60_000 }).toEqual([first, 'oom_killed', 'oom_killed']);
     for (const node of [one, other]) expect(await node.stop()).toEqual([]);

@@ -17,7 +17,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** The statements that no failing test noticed, and the titles of the tests that noticed other statements. */
+/** The statements for which no test failed, and the titles of the tests that failed. */
 function judged({ falsifies }: Mutation, run: MarkedRun): { missed: string[]; noticedBy: string[] } {
   const failed = run.tests.filter(({ state }) => state === 'failed');
   const missed = falsifies.filter((id) => !failed.some(({ tags }) => tags.includes(id)));

@@ -114,7 +114,7 @@ describe('the tarball of @vouchbox/client', () => {
   });
 });
 
-test('the tarball of the server has the pages and C sources; that of vouchbox has recipes and deployment files', () => {
+test('the tarball of the server has pages and C sources; the tarball of vouchbox has recipes and deployment files', () => {
   const files = Object.fromEntries(tarballs.map(({ name, path }) => [name, filesOf(path)]));
   expect(files['@vouchbox/server']).toEqual(
     expect.arrayContaining([

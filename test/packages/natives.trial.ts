@@ -1,4 +1,4 @@
-/** The compiled programs that start cells, as they are packaged. Those for the other architecture run in emulation. */
+/** The compiled programs that start cells, as they are packaged. The programs for the other architecture run in emulation. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';

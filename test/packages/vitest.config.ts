@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** The trials of the tarballs, which `npm test` leaves out: they install packages from the registry. */
+/** The trials of the tarballs. `npm test` leaves these trials out, because they install packages from the registry. */
 export default defineConfig({
   test: {
     include: ['test/packages/*.trial.ts'],

@@ -10,7 +10,7 @@ import type { Run, TriedProgram } from './program.ts';
 /** The user `nobody`, who owns no files. */
 const UID = 65_534;
 const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin';
-/** Longer than any job may take, so that a job that has too little time shows as a difference. */
+/** Longer than any job may take. So a program for which a job has too little time passes here, and the difference shows. */
 const LONGEST_SECONDS = 900;
 
 const INTERPRETERS = {
@@ -59,7 +59,7 @@ async function run(words: readonly string[], { work, temporary }: Place): Promis
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), exited]);
   clearTimeout(deadline);
   const { exitCode, signalCode } = child;
-  // The program's output may contain the path of the directory, which is /work in a cell.
+  // The program's output may contain the directory's path. In a cell, that path is /work.
   const shown = (said: string) => said.replaceAll(work, '/work');
   const seconds = (performance.now() - began) / 1000;
   return {

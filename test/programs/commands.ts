@@ -1,7 +1,7 @@
 /** Everyday commands, each in a few lines of bash whose output is the same everywhere. */
 import { SMALL_LIMITS, type TriedProgram } from './program.ts';
 
-/** The code of each command by its name. The words before the colon of a name are the executables that the code needs. */
+/** The code of each command, keyed by name. In a name, the words before the colon are the executables that the code needs. */
 const SCRIPTS: Readonly<Record<string, string>> = {
   'ls: long, all, recursive':
     'mkdir -p d/e; touch d/.hidden d/e/f; chmod 640 d/e/f; ls -A d; ls -R d; ls -l d/e | cut -c1-10 | tail -1',

@@ -1,4 +1,4 @@
-/** Runs programs bare and in one class, side by side, and lists the differences. */
+/** Runs programs bare (on the host itself) and in one class, side by side, and lists the differences. */
 import { accessSync } from 'node:fs';
 import { AT_ONCE, type ClassName } from './in-cell.ts';
 import type { Run, TriedProgram } from './program.ts';

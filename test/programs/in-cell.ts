@@ -9,7 +9,7 @@ import type { Run, TriedProgram } from './program.ts';
 export const CLASSES = ['namespace', 'gvisor'] as const;
 export type ClassName = (typeof CLASSES)[number];
 
-/** Disposing it stops the service. */
+/** Runs programs as jobs of one service. Disposing the runner stops the service. */
 export interface CellRunner extends AsyncDisposable {
   run(program: TriedProgram): Promise<Run>;
 }

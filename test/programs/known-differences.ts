@@ -1,4 +1,4 @@
-/** Programs that pass bare and fail in a cell, each with the reason: `known-differences.json`. */
+/** `known-differences.json`: programs that pass on the host itself and fail in a cell, each with the reason. */
 import { readFileSync } from 'node:fs';
 import type { ClassName } from './in-cell.ts';
 

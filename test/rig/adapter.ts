@@ -1,4 +1,4 @@
-/** An adapter for the tests in one file. It calls the service of these tests' rig. */
+/** An adapter for the tests in one file. The adapter calls the service that these tests' rig has started. */
 import { type AdapterName, openAdapter } from '@vouchbox/adapters';
 import { afterAll, beforeAll } from 'vitest';
 import type { Rig } from './rig.ts';

@@ -48,7 +48,7 @@ export async function openPage(
   page.on('pageerror', (error) => troubles.push(error.message));
   page.on('console', (message) => {
     const { url } = message.location();
-    // A browser reports a 404 as an error, but it is normal here: a proof comes after a job's end, and a canary may not exist.
+    // A browser reports a 404 as an error. Two answers may be 404: a proof comes after its job's end, and a canary may not exist.
     const isAnswer = /\/(log-proof|canary)$/.test(url) && message.text().includes('404');
     if (message.type() === 'error' && !isAnswer) troubles.push(`${message.text()} ${url}`);
   });

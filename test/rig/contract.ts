@@ -108,7 +108,7 @@ export class Contract {
     return name === undefined ? schema : (this.#document.components.schemas[name] as JsonSchema);
   }
 
-  /** The path (such as `/signer/key_id`) of the first member of `value` that the schema does not name; null if it names all. */
+  /** The path (such as `/signer/key_id`) of the first member of `value` that the schema does not name; null if none. */
   unlistedIn(schema: JsonSchema, value: unknown, path = ''): string | null {
     const { anyOf, allOf, properties, items } = this.resolved(schema);
     if (anyOf !== undefined) {

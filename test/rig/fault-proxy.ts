@@ -151,7 +151,7 @@ function rawAnswer({ status, headers, body }: Received): string {
   return `HTTP/1.1 ${status} Refused\r\n${lines.join('\r\n')}\r\nconnection: close\r\n\r\n${String(body)}`;
 }
 
-/** Connects the two ends of a stream. A cut stream ends at the client's first message. The service does not get it. */
+/** Connects the two ends of a stream. A cut stream ends at the client's first message, which the service does not get. */
 function join(upstream: string, { url = '', headers }: IncomingMessage, socket: Duplex, isCut: boolean): void {
   const asked = request(upstream + url, { headers: without(headers, ['host']), agent: false });
   asked.on('upgrade', ({ statusCode, statusMessage, rawHeaders }, other, head) => {

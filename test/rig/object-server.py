@@ -14,7 +14,7 @@ import sys
 os.environ["EVENTLET_NO_GREENDNS"] = "yes"
 import eventlet.patcher
 
-# Swift itself does this in each server. The call scans every object in memory, so it is made before other modules load.
+# Swift itself makes this call in each server. The call scans every object in memory, so it comes before other modules load.
 eventlet.patcher.monkey_patch(all=False, socket=True, select=True, thread=True)
 
 import swift.common.utils
@@ -88,7 +88,7 @@ def serve(directory, name):
 
 
 def kill(servers):
-    """Kills the server for clients first. Otherwise it would report that the others are gone. No crash does that."""
+    """Kills the server for clients first. If it outlived the others, it would report that they are gone. No crash does that."""
     for pid in reversed(servers):
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)

@@ -187,7 +187,7 @@ async function running(commands: string, { place, port, more }: Cluster) {
   });
   server.once('exit', () => ready.reject(new Error(`the server did not start:\n${said.join('\n')}`)));
   await ready.promise;
-  // Node may exit while the server runs: whoever started the server also stops it.
+  // Node may exit while the server runs: the caller that started the server also stops it.
   server.unref();
   return server;
 }
@@ -216,7 +216,7 @@ function isAbandoned(directory: string): boolean {
   try {
     return !existsSync(`/proc/${readFileSync(join(directory, OWNER), 'utf8')}`);
   } catch {
-    // A young directory may still be in the making.
+    // Without the file, a young directory may belong to a server that is just starting.
     return Date.now() - statSync(directory).mtimeMs > startsMillisecondsMax;
   }
 }

@@ -35,7 +35,7 @@ export function makeCleanRoot(root: string, packages: readonly string[]): Readon
   return npmSettings(root);
 }
 
-/** The registry from which this machine's npm fetches packages, and the certificates that it trusts. */
+/** The registry from which this machine's npm fetches packages, and the certificates that npm trusts. */
 function npmSettings(root: string): Readonly<Record<string, string>> {
   const configured = (name: string) => execFileSync('npm', ['config', 'get', name], { encoding: 'utf8' }).trim();
   const registry = { npm_config_registry: configured('registry') };

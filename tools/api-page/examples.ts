@@ -7,7 +7,7 @@ export interface Example {
   readonly command: string;
   /** The job that `job` names: an ended one, a running one, or one that calls a tool. Default: the last command's job. */
   readonly job?: 'ended' | 'running' | 'calling';
-  /** The paths of the answer's members that are shown. A mark stands for the others. */
+  /** The paths of the answer's members that are shown. A mark stands for the other members. */
   readonly shown?: readonly string[];
 }
 

@@ -18,7 +18,7 @@ import { descriptionOf, type Schema, takes } from './takes.ts';
 
 const COLUMNS = 120;
 
-/** Refusals that all requests share, or all with a credential, or all with a scope. They are not repeated for each operation. */
+/** Refusals common to all requests, to those with a credential, or to those with a scope. Operations do not repeat them. */
 const OF_ANY = sharedBy(() => true);
 const OF_CREDENTIALS = sharedBy(({ access }) => access !== 'public' && access !== 'metrics_token');
 const OF_SCOPES = sharedBy(({ access }) => access.includes(':'));

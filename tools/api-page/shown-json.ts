@@ -28,7 +28,7 @@ function onOneLine(value: Json): string {
   return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`;
 }
 
-/** Keeps only the members at these paths, such as `info.title`, in their places. A mark stands for the others. */
+/** Keeps only the members at these paths, such as `info.title`, in their places. A mark stands for the other members. */
 export function onlyShown(value: Json, paths: readonly string[]): Json {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || paths.includes('')) return value;
   const members = Object.entries(value).flatMap(([name, member]) => {

@@ -21,7 +21,7 @@ const MOMENTS: Readonly<Record<string, number>> = {
   link_ends: 7 * 24 * 60 * MINUTE,
 };
 
-/** What replaces measured numbers. */
+/** The numbers that replace measured numbers, keyed by member. */
 const NUMBERS: Readonly<Record<string, number>> = {
   duration_ms: 60,
   wall_ms: 58,

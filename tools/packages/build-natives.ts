@@ -23,7 +23,7 @@ type Architecture = (typeof ARCHITECTURES)[number];
 
 /** The libraries with which the programs are linked, and their headers. */
 const LIBRARIES = ['libc6', 'libc6-dev', 'libseccomp-dev', 'linux-libc-dev'];
-/** The version of Ubuntu 22.04's C library. It is the oldest that should load our one library; our programs need none. */
+/** The version of the oldest C library that should load our one library: Ubuntu 22.04's. Our programs need no C library. */
 const GLIBC_MINOR_MAX = 35;
 
 export interface NativeList {

@@ -35,7 +35,7 @@ const PARTS_FOLDER = 'contract';
  * Copies the declarations that `index.d.ts` reaches.
  *
  * @param compiled where the compiler put the client's declarations, beside the contract's
- * @throws Error if one of them names a package, because whoever installs the client may not have that package
+ * @throws Error if one of them names a package, because users who install the client may lack that package
  */
 export function copyDeclarations(compiled: string, directory: string): void {
   const reached = new Set(['index.d.ts']);

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import type { Plugin, Rolldown } from 'vite';
 
 /**
- * The page may show pictures and start threads that it itself makes. Everything else is refused, and so is every address that is
- * not in `connects`. CSP Level 3.
+ * The page may show pictures and start threads that it itself makes. Everything else is refused, including requests to an address
+ * that is not in `connects`. CSP Level 3.
  */
 function policyOf(script: string, style: string, connects: string | null): string {
   return [
@@ -33,7 +33,7 @@ export function oneFile({ connects = null, end = '' }: OneFileOptions = {}): Plu
   return {
     name: 'one-file',
     generateBundle: {
-      // This runs after Vite's own step, which writes the HTML.
+      // Vite's own step writes the HTML. This step runs after it.
       order: 'post',
       handler(_options, bundle) {
         const script = onlyOne(bundle, (file) => file.type === 'chunk');

@@ -60,7 +60,7 @@ function packagesOf(folder) {
   return [...reached].sort((one, other) => (one < other ? -1 : 1));
 }
 
-/** Whether a file can be a source of a page. Tests and documents beside the sources cannot. */
+/** Whether a file can be a source of a page. Tests and documents beside the sources cannot be one. */
 const isSource = (name) => !/\.(test|fixture)\.tsx?$|\.md$/.test(name);
 
 /** The sources of the documents: Markdown files and pictures, in any folder. */

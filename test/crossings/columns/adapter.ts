@@ -52,7 +52,7 @@ export const NOT_IN_THEIR_INTERFACE = {
     `${name} sends its files in the request itself, of which a job takes 2 MiB each, so none is uploaded before.`,
 };
 
-/** The status of a job without a result, read from an adapter's error message. The interfaces have no such status. */
+/** The status of a job without a result, read from an adapter's error message: no adapter's interface has such a status. */
 export function endWithoutResult(message: unknown): 'cancelled' | 'error' {
   return /: cancelled\b/.test(String(message)) ? 'cancelled' : 'error';
 }

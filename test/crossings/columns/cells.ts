@@ -48,7 +48,7 @@ export const gvisor: Place = {
 export const fork = cells('fork', 'usual', { backend: 'namespace', runtime: 'svc-launcher' });
 export const crun = cells('crun', 'crun', { backend: 'namespace', runtime: 'crun' });
 
-/** Why root does not try this column. Another host tries the column, because an ordinary user needs cgroups of version 2. */
+/** Why root does not try this column. An ordinary user needs cgroups of version 2, so another host tries the column. */
 const ELSEWHERE =
   'This run was made by root; `npm run hosts -- debian-12-user` tries this column as an ordinary user, on a host of its own.';
 const NO_PACKS = 'A pack is built by root.';

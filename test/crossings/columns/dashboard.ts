@@ -152,7 +152,7 @@ function risesAbove(chart: Locator): Promise<boolean> {
   return chart.evaluate((svg) => {
     const ends = [...svg.querySelectorAll('.chart-grid')].map((line) => Number(line.getAttribute('y2')));
     const series = svg.querySelector('[data-tone="bad"]') as { getBBox(): { y: number } } | null;
-    // The margin of 10 is for the mark of a single point. The mark has a size even at zero.
+    // The mark of a single point has a size even at zero, so it rises a little above zero. The margin of 10 is for this.
     return series !== null && series.getBBox().y < Math.max(...ends) - 10;
   });
 }

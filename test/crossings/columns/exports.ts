@@ -149,7 +149,7 @@ async function anyVerdict(page: Page): Promise<readonly [Verdict, string]> {
   const waits = (['good', 'whole', 'unchecked', 'refused'] as const).map(async (verdict) =>
     resolve([verdict, await verdictOf(page, verdict)]),
   );
-  // The remaining waits fail after a while, or when the page closes.
+  // The waits for the other verdicts fail after a while, or when the page closes.
   void Promise.allSettled(waits).then(() => reject(new Error('the page showed no verdict')));
   return await promise;
 }

@@ -12,7 +12,7 @@ import { verdictsIn } from './grade-by-client.ts';
 import { gradePackage } from './grade-package.ts';
 import { readByClient } from './typescript-client.ts';
 
-/** The verdict on a test, keyed by how the test's program ended, in the words of docs/GRADING.md. */
+/** The verdict on a test, in the words of docs/GRADING.md. The key is the status with which the test's program ended. */
 const VERDICTS: Readonly<Record<TerminalStatus, string>> = {
   succeeded: 'accepted',
   failed: 'runtime_error',
@@ -30,7 +30,7 @@ async function graded(crossing: Crossing): Promise<{ readonly run: RunResult | n
   for (const [path, content] of Object.entries(uploads)) {
     files[path] = { blob: (await client.upload(new Uint8Array(content))).blob };
   }
-  // The whole output is judged, but if it was truncated, the scenario knows only a part.
+  // The service judges the whole output. If the result has it truncated, the scenario knows only a part of it.
   const expected = scenario.sees.truncated ? '' : scenario.sees.stdout;
   let run: RunResult | null = null;
   const { verdict } = await client.grade(program, {

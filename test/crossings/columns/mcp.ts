@@ -118,7 +118,7 @@ const caller: Caller = {
       outputs = [],
       ...more
     } = program;
-    // The program's tools come from another server, and an agent cannot have labels signed.
+    // The program's tools come from another server, and an agent cannot ask for signed labels.
     const { tools: _tools, sign_labels: _signs, ...said } = more;
     const named = Object.entries(await crossing.outputsOfJobs());
     const session = (await crossing.step())?.name;

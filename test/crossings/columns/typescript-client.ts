@@ -45,7 +45,7 @@ async function largeFiles(
   return files;
 }
 
-/** What the other program in a pair wrote. */
+/** The output of the other program in a pair. */
 async function peerOf(client: ServiceClient, job_id: string): Promise<Pick<Seen, 'peer'>> {
   const { interaction } = (await client.detail(job_id)).requested_spec;
   return interaction === undefined ? {} : { peer: (await client.waitForResult(interaction.peer)).stdout };

@@ -1,7 +1,7 @@
 /**
  * A pod of the chart, started here as the kubelet starts it: with the users, rights and read-only root of the manifest, with
- * its secrets mounted as files, and with one folder instead of its data volume. It lacks what a container runtime adds, such
- * as a filter of system calls and namespaces.
+ * its secrets mounted as files, and with one folder instead of its data volume. The pod lacks what a container runtime adds,
+ * such as namespaces and a system-call filter.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-# Opens, reads and runs what every cell has, as an ordinary program may.
+# Uses files, modules and programs that every cell has, as an ordinary program may.
 import subprocess
 import sndhdr, sqlite3, xdrlib  # noqa: modules that hardly anybody imports
 

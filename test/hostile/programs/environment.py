@@ -1,4 +1,4 @@
-# Prints its environment, and that of every process whose environment it may read.
+# Prints its own environment, and that of every process whose environment it may read.
 import json
 import os
 

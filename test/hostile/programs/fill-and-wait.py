@@ -1,4 +1,4 @@
-# Fills /tmp and keeps it.
+# Fills /tmp, and keeps it full.
 import time
 
 with open("/tmp/full", "wb") as file:

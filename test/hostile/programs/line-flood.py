@@ -1,4 +1,4 @@
-# A hundred thousand lines of one byte on each stream.
+# Writes a hundred thousand lines of one byte to each stream.
 import os
 
 for _ in range(100):

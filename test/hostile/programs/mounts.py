@@ -1,4 +1,4 @@
-# Prints each mount with its place, type and options, and in which writable places a program can be executed.
+# Prints each mount with its place, type and options. For each writable place, prints whether a program can be executed there.
 import errno
 import json
 import os

@@ -1,5 +1,5 @@
-# Tries to reach the given listeners, the service's host at every address, names, the metadata address, and other cells
-# through abstract sockets. `@TARGETS@` is a JSON list of [address, port].
+# Tries to reach each target over TCP and UDP, to use other kinds of sockets, and to look up a name. Prints the answers, and
+# the interfaces and abstract sockets that exist here. `@TARGETS@` is a JSON list of [address, port].
 import errno
 import json
 import os

@@ -1,5 +1,5 @@
 # Makes a new terminal, and tries the two requests that reach beyond it: another line discipline, for which the kernel
-# loads a module, and input that nobody typed. Then tries both with request numbers that agree only in their lower half
+# loads a module, and input that nobody typed. Then tries both with request numbers of which only the lower half agrees
 # with the real numbers.
 import ctypes
 import errno

@@ -1,4 +1,4 @@
-# Prints which files of /proc, apart from those of processes, are readable and not empty, and what usual queries return.
+# Prints the files in /proc that are readable and not empty (without processes' files), and the answers to usual queries.
 import json
 import multiprocessing
 import os

@@ -157,7 +157,7 @@ for name, action in {
 }.items():
     answers[f"become: {name}"] = apart(action)
 
-# -- Files of the kernel, of devices, of the host, and of what surrounds the program in its cell.
+# -- Files of the kernel and of the host, devices, and the files that surround the program in its cell.
 READ = """/dev/fuse /dev/hpet /dev/kmsg /dev/kvm /dev/loop-control /dev/loop0 /dev/mapper/control /dev/mem
 /dev/net/tun /dev/port /dev/ptmx /dev/pts/0 /dev/rtc0 /dev/sda /dev/tty /dev/tty0 /dev/console /dev/uinput /dev/vda
 /dev/vhost-net /dev/vhost-vsock /dev/vsock /etc/shadow /etc/ssh /etc/ssl/private /flag.txt /home /mnt /proc/1/auxv

@@ -1,4 +1,4 @@
-# Looks for the mark of another program, which is given backwards, and tries to signal every possible process id.
+# Looks for another program's mark (given backwards), and tries to signal every possible process id.
 import ctypes
 import errno
 import json

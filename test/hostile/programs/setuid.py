@@ -15,7 +15,7 @@ def ids(pid):
 
 
 def run(path):
-    """The ids of a process of this program, read several times while it waits for an input that never comes."""
+    """Starts this program, and reads the ids of its process several times while the process waits for input that never comes."""
     try:
         process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     except OSError as error:

@@ -1,4 +1,4 @@
-# Makes a file of 1 TiB that is only a hole. The program ignores the signal for too large a file, or is killed by it.
+# Makes a file of 1 TiB that is only a hole. The program ignores SIGXFSZ (the signal for too large a file) or dies of it.
 import errno
 import os
 import signal

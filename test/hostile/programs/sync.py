@@ -1,4 +1,4 @@
-# Asks the kernel to write everything to disk, and then one file of this program.
+# Asks the kernel to write everything to disk, and then to write one file of this program to disk.
 import ctypes
 import os
 

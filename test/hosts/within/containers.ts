@@ -121,7 +121,7 @@ async function user(engine: Engine): Promise<readonly string[]> {
   }
 }
 
-/** The faults of one job of each kind, and of the stop. */
+/** The faults in one job of each kind, and in the stop of the service. */
 async function faultsOf(engine: Engine): Promise<readonly string[]> {
   const container = CONTAINERS[engine];
   const within = [engine, 'exec', container, COMMAND];

@@ -1,10 +1,10 @@
-/** Measures how slow a host is, and gives its trials enough time, so that none fails only because the machine is busy. */
+/** Measures how slow a host is, and gives its trials enough time, so that no trial fails only because the machine is busy. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Trial } from './trials.ts';
 
 const run = promisify(execFile);
-/** A real machine without other work needs 40 ms for this, and an emulated machine about 500 ms. */
+/** The fixed piece of work. A real machine without other work needs 40 ms for it, and an emulated machine about 500 ms. */
 const WORK = ['-e', '$sum += $_ for 1 .. 1_000_000'];
 const REAL_MILLISECONDS = 40;
 /** The time limits in `trials.ts` are for a machine that is this many times slower than a real machine. */

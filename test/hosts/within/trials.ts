@@ -49,7 +49,7 @@ const ENTER = [`packages/server/native/${process.arch}/svc-enter`, '100000', '10
 /** Runs a command as an ordinary user without a group, subordinate ids or a home directory. */
 const NOBODY = ['setpriv', '--reuid=nobody', '--regid=nogroup', '--clear-groups', 'env', 'HOME=/nonexistent'];
 const NUMBER_FIX = 'sysctl -w user.max_user_namespaces=15000';
-/** Gives commands the rights that `vouchbox` takes by itself for such a user. The test runner writes into HOME. */
+/** Gives commands the rights that `vouchbox` takes by itself for the user of `NOBODY`. The test runner writes into HOME. */
 const ENTER_ALONE = [...NOBODY, 'HOME=/tmp', ...ENTER.slice(0, 1), '0', '0', '0'];
 const SANDBOX = 'packages/server/src/sandbox';
 const CONTRACT_TESTS = ['test/contract/outcomes.test.ts', 'test/contract/posture.test.ts'];
@@ -218,7 +218,7 @@ function factsScript(): string {
   ].join('; ');
 }
 
-/** In one class, runs a program that prints a line and then takes too much memory. One start of the service tests both. */
+/** Runs one program in a class. It prints a line and then takes too much memory, so one service start tests both effects. */
 function runTrial(provider: 'namespace' | 'gvisor'): Trial {
   return {
     id: `run-${provider}`,

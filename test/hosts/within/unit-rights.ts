@@ -1,6 +1,6 @@
 /**
- * Runs a trial with the rights that a unit in `deploy/` gives to the service: in a copy of the unit with the trial's command.
- * One unit is for root, the other for an ordinary user. This user is made first.
+ * Runs a trial with the rights that a unit in `deploy/` gives to the service: a copy of the unit runs the trial's command. One
+ * unit is for root, and the other is for an ordinary user. The ordinary user is made first.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';

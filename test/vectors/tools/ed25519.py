@@ -1,6 +1,6 @@
 """Ed25519 according to RFC 8032 section 5.1, in plain Python, so that test vectors do not come from the code under test.
 
-Slow, and not constant in time: for published test keys only.
+The code is slow and not constant in time, so use it only with published test keys.
 """
 
 import hashlib
