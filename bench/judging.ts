@@ -25,7 +25,7 @@ const workers = 2;
 export async function* measure({ isLong = false }: { readonly isLong?: boolean } = {}): AsyncGenerator<Measurement> {
   const { packs } = await shippedPacks(['c']);
   const flags = { provider: 'namespace', 'runtime-packs-dir': packs, concurrency: String(workers) };
-  const rounds = isLong ? 7 : 3;
+  const rounds = isLong ? 15 : 7;
   const found = await withService(flags, async ({ port }) => {
     using client = openJobClient({ port, key: KEY });
     using bare = startBareJudge();

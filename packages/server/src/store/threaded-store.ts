@@ -10,7 +10,7 @@ import { KeptEvents } from './kept/kept-events.ts';
 import { KeptLists } from './kept/kept-lists.ts';
 import { ShortResults } from './kept/short-results.ts';
 import type { Added, GradedJobEnd } from './records/answers.ts';
-import type { AdmitInput, StartInput } from './records/inputs.ts';
+import type { AdmitInput, FinishInput, StartInput } from './records/inputs.ts';
 import type { JobKey } from './records/rows.ts';
 import { nameOfJob } from './records/rows.ts';
 import type { Store } from './store.ts';
@@ -38,6 +38,10 @@ export interface OpenFleet extends Omit<Fleet, keyof FleetCommands>, AsyncDispos
 /** Changes that no caller waits for. They may wait a moment for other changes, to share a commit with them. */
 const PATIENT: ReadonlySet<string> = new Set<keyof Writes>(['storeAttestation', 'postponeAttestation', 'endGradedJob']);
 
+function isPatient(name: string, input: unknown): boolean {
+  return PATIENT.has(name) || (name === 'finish' && (input as FinishInput).mayWait === true);
+}
+
 /**
  * Opens the store. When one of its threads ends, the other ends too, and every call is refused as `unavailable`.
  *
@@ -46,7 +50,7 @@ const PATIENT: ReadonlySet<string> = new Set<keyof Writes>(['storeAttestation', 
 export async function openThreadedStore(options: ThreadedStoreOptions): Promise<Store> {
   const { data, threads, name, onProblem } = options;
   await using opening = new AsyncDisposableStack();
-  const writer = opening.use(new Channel<Writes>({ thread: threads.writer(data), patient: PATIENT, onProblem }));
+  const writer = opening.use(new Channel<Writes>({ thread: threads.writer(data), isPatient, onProblem }));
   const reader = opening.use(new Channel<Reads>({ thread: threads.reader(data), onProblem }));
   try {
     const [writes, reads] = [await writer.open(), await reader.open()];

@@ -142,6 +142,8 @@ export interface GradedSubmission {
   /** The specification of the other program, if the job's program talks to one. */
   readonly interactor?: RequestedSpec;
   readonly graded: GradedJob;
+  /** As in `Dispatcher.admit`. */
+  readonly makesNext?: () => boolean;
 }
 
 /**
@@ -150,7 +152,7 @@ export interface GradedSubmission {
  * @throws ServiceError as `admit` does; NoRoom
  */
 export async function admitGraded(
-  { tenant, principal, spec, interactor, graded }: GradedSubmission,
+  { tenant, principal, spec, interactor, graded, makesNext }: GradedSubmission,
   options: Pick<
     AdmitOptions,
     'dispatcher' | 'own' | 'others' | 'ceilings' | 'blobBytesMax' | 'isNumbered' | 'promises' | 'checkFreeSpace'
@@ -162,20 +164,23 @@ export async function admitGraded(
   options.checkFreeSpace();
   const now = Date.now();
   const places = [nextPlace(now), nextPlace(now)] as const;
-  const result = await options.dispatcher.admit({
-    tenant,
-    principal,
-    ...places[0],
-    ...jobsOf(limited, places),
-    idempotency: null,
-    ...(await buildDigest(tenant, limited.program, options)),
-    graded,
-    queueMax: Number.MAX_SAFE_INTEGER,
-    tenantQueueMax: Number.MAX_SAFE_INTEGER,
-    blobBytesMax: options.blobBytesMax,
-    isNumbered: options.isNumbered,
-    ...promised(limited.program, now, options),
-  });
+  const result = await options.dispatcher.admit(
+    {
+      tenant,
+      principal,
+      ...places[0],
+      ...jobsOf(limited, places),
+      idempotency: null,
+      ...(await buildDigest(tenant, limited.program, options)),
+      graded,
+      queueMax: Number.MAX_SAFE_INTEGER,
+      tenantQueueMax: Number.MAX_SAFE_INTEGER,
+      blobBytesMax: options.blobBytesMax,
+      isNumbered: options.isNumbered,
+      ...promised(limited.program, now, options),
+    },
+    makesNext,
+  );
   if (result.kind === 'session_conflict') throw new Error('a job of a grading is no step');
   if (result.kind === 'full' && result.of === 'kept blobs') throw new NoRoom(NO_ROOM);
   return result.kind === 'grading_over' ? null : admitted(result, null).answer.job_id;

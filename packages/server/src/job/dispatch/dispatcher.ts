@@ -97,12 +97,13 @@ export class Dispatcher implements AsyncDisposable {
 
   /**
    * Stores a submission as running if it can start at once, else as queued. Returns the store's answer. It says `queued`
-   * in both cases.
+   * in both cases. `makesNext` is called at the end of a program that started at once, before the end is stored. It returns
+   * whether it makes another job.
    */
-  async admit(input: AdmitInput): Promise<AdmitResult> {
+  async admit(input: AdmitInput, makesNext?: () => boolean): Promise<AdmitResult> {
     let cell = this.#cellAtOnce(input);
-    while (cell === null && (await this.#slotWasFreed())) cell = this.#cellAtOnce(input);
-    const result = cell === null ? null : await this.#admitAtOnce(input, cell);
+    while (cell === null && (await this.#slotWasFreed(input))) cell = this.#cellAtOnce(input);
+    const result = cell === null ? null : await this.#admitAtOnce(input, cell, makesNext);
     return result ?? (await this.#queue.enter(() => this.#options.history.admit(input)));
   }
 
@@ -225,9 +226,10 @@ export class Dispatcher implements AsyncDisposable {
    * If a submission lacks only a slot to start at once, waits for the slot of a job whose program has ended, because
    * queueing would cost another commit. A caller often submits its next job before the cell of its last job is gone.
    */
-  async #slotWasFreed(): Promise<boolean> {
+  async #slotWasFreed({ graded }: AdmitInput): Promise<boolean> {
     const holding = this.#holding();
-    if (!this.#loop.isGoing || !this.#queue.isSurelyEmpty || holding.length < this.#options.concurrency) return false;
+    const isFull = holding.length >= this.#options.concurrency || (graded !== undefined && this.#freeTests() <= 0);
+    if (!this.#loop.isGoing || !this.#queue.isSurelyEmpty || !isFull) return false;
     const freed = holding.filter((launched) => launched.isLeaving()).map((launched) => launched.freed.then(() => true));
     return freed.length > 0 && (await within(Promise.race(freed), leavingMillisecondsMax, false));
   }
@@ -244,8 +246,11 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /** Starts a submission at once. Null if it could not start after all; nothing is stored in that case. */
-  async #admitAtOnce(input: AdmitInput, cell: PreparedCell): Promise<AdmitResult | null> {
-    const { launched, admitted } = launchAtOnce(input, cell, this.#dependencies());
+  async #admitAtOnce(input: AdmitInput, cell: PreparedCell, makesNext?: () => boolean): Promise<AdmitResult | null> {
+    const { launched, admitted } = launchAtOnce(input, cell, {
+      ...this.#dependencies(),
+      ...(makesNext && { makesNext }),
+    });
     this.#keep(launched);
     return await admitted;
   }

@@ -154,7 +154,11 @@ export interface LaunchAtOnce {
 }
 
 /** Takes a submission into a slot. The parked cell then serves this job, or no job at all. */
-export function launchAtOnce(input: AdmitInput, cell: PreparedCell, dependencies: JobDependencies): LaunchAtOnce {
+export function launchAtOnce(
+  input: AdmitInput,
+  cell: PreparedCell,
+  { makesNext, ...dependencies }: JobDependencies & Partial<Pick<Control, 'makesNext'>>,
+): LaunchAtOnce {
   const { tenant, job_id, created_at, requested_spec: spec } = input;
   const { language, runtime, limits } = spec;
   const answer = Promise.withResolvers<AdmitResult | null>();
@@ -169,6 +173,7 @@ export function launchAtOnce(input: AdmitInput, cell: PreparedCell, dependencies
   };
   const launched = launchedJob(job, dependencies.log, async (control) => {
     const context = { ...contextOf(job, control, dependencies), spec };
+    if (makesNext !== undefined) control.makesNext = makesNext;
     try {
       await runIn(cell, context, wayAtOnce(input, context, answer));
     } catch (error) {

@@ -30,6 +30,8 @@ export interface Control {
   readonly unwanted: AbortController;
   /** Whether the cell is being taken down. */
   isLeaving: boolean;
+  /** Called once the program has ended, before its end is stored. Returns whether a job for the same slot is being made. */
+  makesNext: () => boolean;
   /** Frees the job's slot. Call it once the cell was taken down, or if there is no cell. Idempotent. */
   free(): void;
 }
@@ -45,6 +47,7 @@ export function launchedJob(job: QueuedJob, log: Log, run: (control: Control) =>
     tools: null,
     unwanted: new AbortController(),
     isLeaving: false,
+    makesNext: () => false,
     free() {
       holdsSlot = false;
       freed.resolve();

@@ -85,12 +85,14 @@ export async function runProgram(context: JobContext, { cell, loaded, execution 
   const run = await running;
   report(context, run);
   const gone = takeDown(cell, context);
+  const mayWait = control.makesNext();
   await end(context, {
     outcome: outcomeOfRun(run),
     duration_ms: run.duration_ms,
     execution,
     collection: run.collection,
     unstored: run.unstored,
+    mayWait,
   });
   await gone;
 }

@@ -21,6 +21,8 @@ export interface Ended {
   readonly collection: Collection | null;
   /** The signed members beside the receipt. */
   readonly also?: NonNullable<FinishInput['also']>;
+  /** As in `FinishInput`. */
+  readonly mayWait?: boolean;
   /** Events that were not stored during the run. They are stored first. */
   readonly unstored?: readonly EventBody[];
   /** Violations that kept the job from running. Violations during a run are in `collection`. */

@@ -18,13 +18,18 @@ const log = createLog('silent');
 const BODY = { programs: [{ language: 'bash', code: 'true' }], tests: [{ name: 'a' }, { name: 'b' }] };
 const VERDICT = JSON.stringify({ accepted: true, points: 2, points_max: 2 });
 
-/** A stage over the rig. All programs in its cells succeed at once. `verdicts` says whether judges leave a verdict. */
+interface Circumstances {
+  /** Whether judges leave a verdict. */
+  readonly verdicts: boolean;
+  readonly checkFreeSpace?: () => void;
+}
+
+/** A stage over the rig. All programs in its cells succeed at once. */
 function stageOf(
   rig: JobRig,
-  { verdicts }: { readonly verdicts: boolean },
+  { verdicts, checkFreeSpace = () => undefined }: Circumstances,
 ): { stage: GradingStage; gradings: Gradings } {
   const { store, history, nudges, dispatcher, shutdown } = rig;
-  const checkFreeSpace = () => undefined;
   const received = createRateBudget({ perSecond: 1, burst: 2 ** 30 });
   const blobs = createBlobs({
     store,
@@ -73,8 +78,10 @@ async function endAll(rig: JobRig, verdicts: boolean): Promise<void> {
 const ended = async (gradings: Gradings, grading_id: string) =>
   await gradings.detail(acme, grading_id, { waitSeconds: 300, signal: new AbortController().signal });
 
-const submitted = async (gradings: Gradings): Promise<string> =>
-  (await gradings.submit(acme, { body: BODY, idempotencyKey: null })).answer.grading_id;
+const submitted = async (gradings: Gradings, body = BODY): Promise<string> =>
+  (await gradings.submit(acme, { body, idempotencyKey: null })).answer.grading_id;
+
+const THREE_TESTS = { ...BODY, tests: [...BODY.tests, { name: 'c' }] };
 
 /** Makes each of these calls fail once, as if the store could not write for a moment. */
 function failingOnce(real: Store, ...names: (keyof Store)[]): Partial<Store> {
@@ -132,4 +139,55 @@ test('a judge that leaves no verdict runs again, and in the end the graded progr
   expect(detail).toMatchObject({ status: 'failed', graded: [{ status: 'failed', verdict: null }] });
   expect(detail.graded[0]?.problem).toMatch(/^job_\S+ gave no verdict$/);
   expect(rig.provider.cells).toHaveLength(5);
+});
+
+test('the next test of a grading runs before the end of the last one is stored', async () => {
+  const gate = Promise.withResolvers<void>();
+  const waits: unknown[] = [];
+  await using rig = await JobRig.open({
+    faults: (real) => ({
+      async finish(input) {
+        waits.push(input.mayWait);
+        await gate.promise;
+        return await real.finish(input);
+      },
+    }),
+  });
+  for (const _ of THREE_TESTS.tests) rig.provider.park({ language: 'bash' });
+  const { stage, gradings } = stageOf(rig, { verdicts: true });
+  await using _stage = stage;
+  stage.start();
+  const grading_id = await submitted(gradings, THREE_TESTS);
+  await rig.provider.running(2);
+  gate.resolve();
+  expect(await ended(gradings, grading_id)).toMatchObject({ status: 'finished', runs_ended: 3 });
+  // One end may wait for the third test's start. Nothing that another end could wait for is being made.
+  expect(waits).toEqual([true, false, false, false]);
+});
+
+test('a test that lacks only a place among the tests waits for the end of a cell, and starts without the queue', async () => {
+  const isAsked = Promise.withResolvers<void>();
+  const starts: unknown[] = [];
+  await using rig = await JobRig.open({
+    testsMax: 2,
+    faults: (real) => ({
+      async admit(input) {
+        starts.push(input.start === undefined ? 'queued' : 'at once');
+        return await real.admit(input);
+      },
+    }),
+  });
+  for (const _ of THREE_TESTS.tests) {
+    Object.assign(rig.provider.park({ language: 'bash' }), { [Symbol.asyncDispose]: () => isAsked.promise });
+  }
+  // The grading asks once, and then each of its three tests does.
+  let asked = 0;
+  const checkFreeSpace = () => {
+    if (++asked === 4) setImmediate(() => isAsked.resolve());
+  };
+  const { stage, gradings } = stageOf(rig, { verdicts: true, checkFreeSpace });
+  await using _stage = stage;
+  stage.start();
+  await ended(gradings, await submitted(gradings, THREE_TESTS));
+  expect(starts.slice(0, 3)).toEqual(['at once', 'at once', 'at once']);
 });

@@ -1,7 +1,9 @@
 /**
  * Makes jobs from the rows of gradings as slots become free, and follows each job to its end. The whole state is in the
  * store, so the work continues from the rows after a restart or on another node. A tenant never has more queued and
- * running jobs from gradings than there are slots. Its gradings take turns; the queue decides between tenants.
+ * running programs from gradings than there are slots: the next job is made when a program has ended, before that end is
+ * stored, unless the end may decide that the next test is not run. A tenant's gradings take turns; the queue decides
+ * between tenants.
  */
 import type { ProgramState } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
@@ -166,10 +168,10 @@ export class GradingStage implements AsyncDisposable {
   }
 
   async #follow(work: GradingWork, next: NextJob): Promise<void> {
-    const { planned, run } = next;
+    const { planned } = next;
     const { signal } = this.#stopping;
     try {
-      const job_id = next.job_id ?? (await this.#made(work, planned, run));
+      const job_id = next.job_id ?? (await this.#made(work, next));
       if (job_id !== null) await this.#followJob(work, { ...next, job_id });
       else work.isCancelled = true;
     } catch (error) {
@@ -184,7 +186,7 @@ export class GradingStage implements AsyncDisposable {
   }
 
   /** Makes the job and returns its id; null if the grading makes no more jobs. */
-  async #made(work: GradingWork, planned: PlannedJob, run: NextJob['run']): Promise<string | null> {
+  async #made(work: GradingWork, { planned, run }: NextJob): Promise<string | null> {
     const { tenant, principal, grading_id } = work;
     const { program, name, attempt } = planned;
     for (;;) {
@@ -193,7 +195,8 @@ export class GradingStage implements AsyncDisposable {
           const specs = await this.#specsOf(work, planned, run);
           if (planned.purpose === 'judge') work.held.set(program, blobsNamed(specs.spec.files));
           const graded = { grading_id, program, name, attempt };
-          return await admitGraded({ tenant, principal, ...specs, graded }, this.#options);
+          const makesNext = () => run.mayRunAhead && this.#planAhead(work, planned);
+          return await admitGraded({ tenant, principal, ...specs, graded, makesNext }, this.#options);
         });
       } catch (error) {
         if (!(error instanceof ServiceError && error.retryable) || work.isCancelled) throw error;
@@ -201,6 +204,15 @@ export class GradingStage implements AsyncDisposable {
         this.#stopping.signal.throwIfAborted();
       }
     }
+  }
+
+  /** Plans the next job when a job's program has ended, before that end is stored. Returns whether there is a next job. */
+  #planAhead(work: GradingWork, planned: PlannedJob): boolean {
+    if (!work.underWay.has(planned)) return false;
+    const before = this.#turn;
+    work.storing.add(planned);
+    this.#plan();
+    return this.#turn > before;
   }
 
   async #specsOf(work: GradingWork, planned: PlannedJob, run: NextJob['run']): Promise<StepSpecs> {
@@ -252,7 +264,7 @@ export class GradingStage implements AsyncDisposable {
     };
   }
 
-  /** Stores a job's end. The next job is made meanwhile and stored after this end, so that no slot waits for the disk. */
+  /** Stores a job's end. If the program's end made no next job, one is made meanwhile, so that no slot waits for the disk. */
   async #endJob(work: GradingWork, planned: PlannedJob, job: GradedEnd): Promise<void> {
     const { store, nudges } = this.#options;
     const stored = this.#persistently(() => store.endGradedJob(job));

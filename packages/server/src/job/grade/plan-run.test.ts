@@ -45,6 +45,11 @@ test('if a failed test stops its group, no later test starts', () => {
   expect(names(run)).toEqual(['judge']);
 });
 
+test('a test is made before the end of another is known only if that end cannot drop it', () => {
+  expect(begin({ tests: three }).mayRunAhead).toBe(true);
+  expect(begin({ tests: three, stop: true }).mayRunAhead).toBe(false);
+});
+
 test('checkers and repeated tests run after the tests that were already planned', () => {
   const run = begin({ tests: three, checker: { language: 'python', code: 'checker' } });
   const [well, starved] = [next(run), next(run)];

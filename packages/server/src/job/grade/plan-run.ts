@@ -46,6 +46,11 @@ export class PlanRun {
     this.#mayDrop = asksWords(groupsOf(plan));
   }
 
+  /** Like `ProgramRun.mayRunAhead`. */
+  get mayRunAhead(): boolean {
+    return !this.#mayDrop;
+  }
+
   /** Like `ProgramRun.next`. A look visits all tests, so it is made only if no job is due, or if an end may drop a test. */
   next(): StepJob | null {
     if (this.#isOld && (this.#mayDrop || this.#due.length === 0)) this.#due = this.#look();

@@ -57,6 +57,9 @@ export class ProgramRun {
     this.#isChecked = isChecked;
   }
 
+  /** Whether the next job may be made before the end of an earlier one is known. */
+  readonly mayRunAhead = true;
+
   /** The next job that can be made now; from here on it counts as made. Null if all jobs wait for others. */
   next(): PlannedJob | null {
     let isReady = true;

@@ -143,6 +143,8 @@ export interface FinishInput extends JobKey {
   readonly also?: Readonly<Record<string, unknown>>;
   /** Whether a caller waits for the result. The result is then returned even if it is not short. */
   readonly isAwaited?: boolean;
+  /** Whether the end may be stored a moment later, in one commit with another change. Default: false. */
+  readonly mayWait?: boolean;
   /** A recovery receipt holds only outcome, timing, chain summary and digest. Spec § Receipt. */
   readonly recovery: boolean;
 }

@@ -31,7 +31,7 @@ async function openChannel(onCalls: string): Promise<{ channel: Channel<Echo>; p
   const problems: StoreError[] = [];
   const channel = new Channel<Echo>({
     thread: threadOf(threadThat(onCalls)),
-    patient: new Set(['later']),
+    isPatient: (name) => name === 'later',
     onProblem: (problem) => problems.push(problem),
   });
   await channel.open();

@@ -21,8 +21,8 @@ interface WaitingCall {
 export interface ChannelOptions {
   /** The thread, just started. The channel ends it. */
   readonly thread: Thread;
-  /** The names of the calls that no caller waits for. */
-  readonly patient?: ReadonlySet<string>;
+  /** Whether no caller waits for a call. Default: a caller waits for every call. */
+  readonly isPatient?: (name: string, input: unknown) => boolean;
   /** Called for problems that make no call fail. */
   readonly onProblem: (error: StoreError) => void;
 }
@@ -30,7 +30,7 @@ export interface ChannelOptions {
 /** A thread, and the calls that wait for it. Disposing lets every waiting call finish first. */
 export class Channel<Known extends Commands> implements AsyncDisposable {
   readonly #thread: Thread;
-  readonly #patient: ReadonlySet<string>;
+  readonly #isPatient: (name: string, input: unknown) => boolean;
   readonly #onProblem: (error: StoreError) => void;
   readonly #waiting = new Map<number, WaitingCall>();
   readonly #opened = Promise.withResolvers<readonly string[]>();
@@ -44,9 +44,9 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
   #refusal: StoreError | null = null;
 
   /** Takes over a thread. The thread loads by itself, but opens the store only on request. */
-  constructor({ thread, patient = new Set(), onProblem }: ChannelOptions) {
+  constructor({ thread, isPatient = () => false, onProblem }: ChannelOptions) {
     this.#onProblem = onProblem;
-    this.#patient = patient;
+    this.#isPatient = isPatient;
     this.#thread = thread;
     this.#thread.on('message', (report) => this.#receive(report));
     this.#thread.on('error', (cause) => this.#lose('a thread of the store died', { cause }));
@@ -89,7 +89,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
     this.#waiting.set(id, { resolve, reject });
     this.#moved.push(...moved);
     this.#unsent.push({ id, name, input });
-    if (this.#patient.has(name)) this.#later ??= setTimeout(() => this.#send(), patienceMilliseconds);
+    if (this.#isPatient(name, input)) this.#later ??= setTimeout(() => this.#send(), patienceMilliseconds);
     else if (this.#now === undefined) this.#now = setImmediate(() => this.#send());
     return promise as Promise<AnswerOf<Known[Name]>>;
   }
