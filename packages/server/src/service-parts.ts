@@ -171,7 +171,8 @@ export async function openJobs(parts: JobParts): Promise<OpenJobs> {
   const grading = new GradingStage({
     ...shared,
     ownNudges: membership.ownNudges,
-    slots: () => others().reduce((sum, { slots }) => sum + slots, cells === null ? 0 : config.concurrency),
+    // This node runs no more tests at once, and a test that would only wait is better made later.
+    slots: () => others().reduce((sum, { slots }) => sum + slots, cells === null ? 0 : testsMax(config)),
     isOurTurn: () => membership.isFirst('api'),
   });
   const startCanaries = () => own && canaries?.start((input, prepare) => own.runBeside(input, prepare));
@@ -227,12 +228,15 @@ function openDispatcher(
     concurrency,
     tenantConcurrency,
     memory,
-    testsMax: availableParallelism(),
+    testsMax: testsMax(config),
     drainSeconds,
     roomForJobs: () => reserve.roomForJobs(),
     ...membership.abilities(provider, memory.mbMax),
   });
 }
+
+/** How many tests run here at once. More tests than processors would slow each other down. */
+const testsMax = ({ concurrency }: Config) => Math.min(concurrency, availableParallelism());
 
 /** The smallest budget of upload bytes. A smaller one would hold up even small uploads. */
 const uploadBytesMin = 2 ** 30;

@@ -46,7 +46,9 @@ export function observedHistory(history: History, { store, observer, log }: Obse
     start: (input) => committed(history.start(input)),
     append: (key, events) => committed(history.append(key, events)),
     async finish(input) {
-      const isStored = await committed(history.finish(input));
+      // An end that may wait for another change says nothing about the disk.
+      const stored = history.finish(input);
+      const isStored = await (input.mayWait === true ? stored : committed(stored));
       if (isStored && input.tenant !== CANARY_TENANT) tellEnd(input);
       return isStored;
     },

@@ -98,7 +98,7 @@ export class Dispatcher implements AsyncDisposable {
   /**
    * Stores a submission as running if it can start at once, else as queued. Returns the store's answer. It says `queued`
    * in both cases. `makesNext` is called at the end of a program that started at once, before the end is stored. It returns
-   * whether it makes another job.
+   * whether another job is being made.
    */
   async admit(input: AdmitInput, makesNext?: () => boolean): Promise<AdmitResult> {
     let cell = this.#cellAtOnce(input);
@@ -226,11 +226,14 @@ export class Dispatcher implements AsyncDisposable {
    * If a submission lacks only a slot to start at once, waits for the slot of a job whose program has ended, because
    * queueing would cost another commit. A caller often submits its next job before the cell of its last job is gone.
    */
-  async #slotWasFreed({ graded }: AdmitInput): Promise<boolean> {
+  async #slotWasFreed({ graded, interactor }: AdmitInput): Promise<boolean> {
     const holding = this.#holding();
-    const isFull = holding.length >= this.#options.concurrency || (graded !== undefined && this.#freeTests() <= 0);
-    if (!this.#loop.isGoing || !this.#queue.isSurelyEmpty || !isFull) return false;
-    const freed = holding.filter((launched) => launched.isLeaving()).map((launched) => launched.freed.then(() => true));
+    const lacksTest = graded !== undefined && this.#freeTests() <= 0;
+    const isFull = lacksTest || holding.length >= this.#options.concurrency;
+    if (interactor !== undefined || !this.#loop.isGoing || !this.#queue.isSurelyEmpty || !isFull) return false;
+    const freed = holding
+      .filter((launched) => launched.isLeaving() && (!lacksTest || launched.job.is_test === 1))
+      .map((launched) => launched.freed.then(() => true));
     return freed.length > 0 && (await within(Promise.race(freed), leavingMillisecondsMax, false));
   }
 

@@ -30,7 +30,7 @@ export interface Control {
   readonly unwanted: AbortController;
   /** Whether the cell is being taken down. */
   isLeaving: boolean;
-  /** Called once the program has ended, before its end is stored. Returns whether a job for the same slot is being made. */
+  /** Called once the program has ended, before its end is stored. Returns whether another job is being made. */
   makesNext: () => boolean;
   /** Frees the job's slot. Call it once the cell was taken down, or if there is no cell. Idempotent. */
   free(): void;

@@ -22,12 +22,13 @@ interface Circumstances {
   /** Whether judges leave a verdict. */
   readonly verdicts: boolean;
   readonly checkFreeSpace?: () => void;
+  readonly slots?: () => number;
 }
 
 /** A stage over the rig. All programs in its cells succeed at once. */
 function stageOf(
   rig: JobRig,
-  { verdicts, checkFreeSpace = () => undefined }: Circumstances,
+  { verdicts, checkFreeSpace = () => undefined, slots = () => 2 }: Circumstances,
 ): { stage: GradingStage; gradings: Gradings } {
   const { store, history, nudges, dispatcher, shutdown } = rig;
   const received = createRateBudget({ perSecond: 1, burst: 2 ** 30 });
@@ -58,7 +59,7 @@ function stageOf(
     promises: null,
     own: { provider: rig.provider, health: cells, room: { concurrency: 2, concurrentMemMbMax: 4096 } },
     queue: { total: 9, perTenant: 9 },
-    slots: () => 2,
+    slots,
     isOurTurn: () => true,
   };
   void endAll(rig, verdicts);
@@ -190,4 +191,24 @@ test('a test that lacks only a place among the tests waits for the end of a cell
   stage.start();
   await ended(gradings, await submitted(gradings, THREE_TESTS));
   expect(starts.slice(0, 3)).toEqual(['at once', 'at once', 'at once']);
+});
+
+test('an error while the next test is planned leaves the end of the last one as it was', async () => {
+  await using rig = await JobRig.open();
+  const [first] = THREE_TESTS.tests.map(() => rig.provider.park({ language: 'bash' }));
+  let isBroken = false;
+  const slots = () => {
+    if (!isBroken) return 2;
+    isBroken = false;
+    throw new Error('a slot could not be counted');
+  };
+  void first?.released.promise.then(() => {
+    isBroken = true;
+  });
+  const { stage, gradings } = stageOf(rig, { verdicts: true, slots });
+  await using _stage = stage;
+  stage.start();
+  const detail = await ended(gradings, await submitted(gradings, THREE_TESTS));
+  expect(detail).toMatchObject({ status: 'finished', runs_ended: 3 });
+  expect(rig.provider.cells).toHaveLength(4);
 });

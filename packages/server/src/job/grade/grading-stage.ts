@@ -1,9 +1,8 @@
 /**
  * Makes jobs from the rows of gradings as slots become free, and follows each job to its end. The whole state is in the
  * store, so the work continues from the rows after a restart or on another node. A tenant never has more queued and
- * running programs from gradings than there are slots: the next job is made when a program has ended, before that end is
- * stored, unless the end may decide that the next test is not run. A tenant's gradings take turns; the queue decides
- * between tenants.
+ * running jobs from gradings than there are slots; a job whose program has ended may make room for the next one before its
+ * end is stored. A tenant's gradings take turns; the queue decides between tenants.
  */
 import type { ProgramState } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
@@ -211,7 +210,12 @@ export class GradingStage implements AsyncDisposable {
     if (!work.underWay.has(planned)) return false;
     const before = this.#turn;
     work.storing.add(planned);
-    this.#plan();
+    try {
+      this.#plan();
+    } catch (error) {
+      // The job's own end must be stored whatever happens. Once it is stored, the next job is planned again.
+      this.#options.log.error({ err: error, grading_id: work.grading_id }, 'the next job of a grading was not planned');
+    }
     return this.#turn > before;
   }
 

@@ -45,9 +45,15 @@ test('if a failed test stops its group, no later test starts', () => {
   expect(names(run)).toEqual(['judge']);
 });
 
-test('a test is made before the end of another is known only if that end cannot drop it', () => {
-  expect(begin({ tests: three }).mayRunAhead).toBe(true);
-  expect(begin({ tests: three, stop: true }).mayRunAhead).toBe(false);
+test('a test is made before the end of another is known only if the program has one that no end can drop', () => {
+  const run = begin({ tests: three });
+  next(run);
+  expect(run.mayRunAhead).toBe(true);
+  expect(names(run)).toEqual(['test 2', 'test 3']);
+  expect(run.mayRunAhead).toBe(false);
+  const stopping = begin({ tests: three, stop: true });
+  next(stopping);
+  expect(stopping.mayRunAhead).toBe(false);
 });
 
 test('checkers and repeated tests run after the tests that were already planned', () => {

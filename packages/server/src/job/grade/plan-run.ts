@@ -48,7 +48,7 @@ export class PlanRun {
 
   /** Like `ProgramRun.mayRunAhead`. */
   get mayRunAhead(): boolean {
-    return !this.#mayDrop;
+    return !this.#mayDrop && this.#due.length > 0;
   }
 
   /** Like `ProgramRun.next`. A look visits all tests, so it is made only if no job is due, or if an end may drop a test. */

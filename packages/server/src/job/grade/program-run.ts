@@ -57,8 +57,10 @@ export class ProgramRun {
     this.#isChecked = isChecked;
   }
 
-  /** Whether the next job may be made before the end of an earlier one is known. */
-  readonly mayRunAhead = true;
+  /** Whether this program's next job may be made before the end of an earlier one is known. */
+  get mayRunAhead(): boolean {
+    return this.#tests.some(({ test }) => test.state === 'open');
+  }
 
   /** The next job that can be made now; from here on it counts as made. Null if all jobs wait for others. */
   next(): PlannedJob | null {
