@@ -315,7 +315,7 @@ test('room for large outputs is reserved until the job ends; after that, only it
   const headers = { 'idempotency-key': 'once' };
   const next = await idOf(submit('printf x > output/a', room, { headers }));
   await narrow().ended(next);
-  // The output counts towards the tenant's bytes but not its uploads: the tenant may have only one upload.
+  // The output counts towards the tenant's bytes, but is no upload: the tenant may have one, and the upload below is accepted.
   expect(refusalOf(await submit('true', room))).toEqual(full);
   expect(await upload(7)).toBe(201);
 });

@@ -230,7 +230,7 @@ except OSError as error:
 });
 
 describe('a limit that is too low for an interpreter to wait for its program', () => {
-  test('is raised to what the interpreter needs, and only the requested limits still have the original value', {
+  test('is raised to what the interpreter needs, and only the record of the request keeps the requested value', {
     tags: ['Submission-26b'],
   }, async () => {
     // Each limit has its own job. In a job for both, memory might run out before a process is refused.

@@ -21,7 +21,7 @@ export interface Caller {
   readonly readings?: Partial<Readings>;
 }
 
-/** Plays a cell's scenario. */
+/** Plays the scenario of a crossing in this place's way. */
 export async function playCaller(caller: Caller, crossing: Crossing): Promise<Seen> {
   switch (crossing.scenario.act) {
     case 'nothing':

@@ -14,7 +14,7 @@ import { Target } from './target.ts';
 
 /**
  * If the runtime is missing, every test of the class fails. `differs` chooses the cases whose outcome may depend on the
- * class or the launcher. Without `differs`, and in the long form, all cases are tried.
+ * class or the launcher. All cases are tried if `differs` is absent, and always in the long form.
  */
 export function describeHostile(
   hostileClass: HostileClass,

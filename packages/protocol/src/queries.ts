@@ -81,8 +81,8 @@ export const SubmissionQuery = Type.Object({
     Type.Array(Type.Enum([...SUBMISSION_INCLUDES]), {
       minItems: 1,
       description:
-        'What else the answer is to have: beside a `result` the `receipt`, the `detail`, and as `history` all events; the ' +
-        '`promise` of the job, if it is signed in time; and a `stream_ticket`. It needs the scope `jobs:read` too.',
+        'Further members of the answer. `receipt`, `detail` and `history` (all events) come only with a `result`; `promise` ' +
+        'comes if it is signed in time; `stream_ticket` opens the job’s stream. Needs the scope `jobs:read` too.',
     }),
   ),
 });

@@ -142,7 +142,7 @@ async function buildService(config: Config, { isEmbedded = false, stopAsked }: S
     if (!stopping.signal.aborted) startCanaries();
   });
   parts.use(new IdleMemory());
-  // An embedded service parks no cells. Its command runs one program, and would have to wait for cells that no job takes.
+  // An embedded service parks no cells: a command that ends soon would have to wait until cells are made that no job takes.
   const signers = [signing?.attestor, signing?.logKeeper, signing?.promiseKeeper];
   for (const loop of [isEmbedded ? null : cells?.parked, ...signers, ...removals]) loop?.start();
   const { backend = null, isolation_class = null } = cells?.provider ?? {};

@@ -1,6 +1,6 @@
 /**
- * Checks a job and every job that it depends on: each export, and each edge between two jobs. The policy of the job
- * that read a file names the edge, and both receipts have the file's digest. Uses nothing that only Node has.
+ * Checks a job and every job that it depends on: each export, and each edge between two jobs. If a job read another job's
+ * file, its policy names the edge, and the receipts of both have the file's digest. Uses nothing that only Node has.
  */
 import {
   EXPORT_FILES,

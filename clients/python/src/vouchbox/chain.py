@@ -34,7 +34,7 @@ _FAULTS: dict[ChainFault, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A history after every link was recomputed."""
+    """What recomputing every link of a history has shown."""
 
     head: str
     """The digest of the last event."""

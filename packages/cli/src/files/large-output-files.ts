@@ -23,8 +23,8 @@ export async function fetchOutputs(
       continue;
     }
     const { size_bytes, sha256 } = record;
-    // The pieces end with an error unless the whole file came with the right digest. If the pieces break off, a plain file is
-    // removed and fetched again. A device keeps the bytes that were written to it, and none of them is written twice.
+    // The pieces end with an error unless the whole file came with the right digest. If they break off, a target that is a plain
+    // file is removed, and the output is fetched again. For a target that is a device, nothing is fetched again.
     const takesAgain = ({ reason }: TransportFailure) => reason === 'truncated' && !existsSync(target);
     const read = (pieces: AsyncIterable<Uint8Array>) => writeTarget(target, pieces);
     await readWhole(client, `sha256:${sha256}`, { read, takesAgain, signal });

@@ -28,7 +28,7 @@ export function boundedRules({ directories, isCustom }: ScoredData): ScoreRules 
   };
 }
 
-/** The group of a directory. A directory inside a group is no group, nor is one in `secret` if the problem has no groups. */
+/** `sample`, or the directory in `secret` that `directory` is or lies in if `directories` has that one; otherwise `secret`. */
 function groupOf(directory: string, directories: Directories): string {
   if (isSample(directory)) return SAMPLE;
   const [, below] = directory.split('/');

@@ -91,7 +91,7 @@ function useFollowing(pane: RefObject<HTMLElement | null>, { pixels, beginsAtEnd
     const { scrollTop = 0, clientHeight = 0, scrollHeight = 0 } = pane.current ?? {};
     // If only few lines follow the addressed line, the end is in sight, too. New lines must not scroll that line away.
     if (scrollTop + clientHeight >= scrollHeight - nearEndPixels) isAtEnd.current ||= isPast(scrollTop);
-    // Only scrolling up leaves the end. A larger distance to the end does not show that, since new output also makes it larger.
+    // The reader leaves the end by scrolling up. The distance to the end shows nothing, because new output makes it larger, too.
     else if (scrollTop < lastTop.current) isAtEnd.current = false;
     lastTop.current = scrollTop;
   };

@@ -117,7 +117,7 @@ describe('if tenants hold all permits', () => {
 });
 
 describe('a reservation while tenants hold all permits', () => {
-  test('makes a tenant give way only when it is claimed, and only if all permits are still held', () => {
+  test('makes a tenant give way only when the reservation is claimed, and only if all permits are still held', () => {
     const permits = createPermits(bounds({ total: 3, perTenant: 3 }));
     const gaveWay: string[] = [];
     const [, second] = ['first', 'second', 'third'].map((name) => take(permits, 'wait', 'a', () => gaveWay.push(name)));

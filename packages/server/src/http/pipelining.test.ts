@@ -74,7 +74,7 @@ test.each([
   },
 );
 
-test('a client that connects after a crowd is answered before the crowd’s later requests', async () => {
+test('the request of a client that connects after a crowd is answered before the crowd’s later requests', async () => {
   const crowd = 150;
   let begun = 0;
   const { promise: begunBefore, resolve } = Promise.withResolvers<number>();

@@ -44,7 +44,7 @@ describe('the instance of a data directory', () => {
     openInstance(path)[Symbol.dispose]();
   });
 
-  test('is refused if another user wrote the file', () => {
+  test('is refused if the file has no id that a service wrote', () => {
     const path = directory('spoiled');
     writeFileSync(join(path, 'instance-id'), '../../etc\n');
     expect(() => openInstance(path)).toThrow('was not written by a service');

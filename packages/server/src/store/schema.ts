@@ -321,7 +321,7 @@ export interface TenantTable {
   tenant: string;
   queued: number;
   running: number;
-  /** A number taken at this tenant's last start; it grows with each start of any tenant's job. 0 before the first start. */
+  /** The tenant's last turn: at each start, one more than the highest turn of any tenant. 0 before the first start. */
   last_turn: number;
   /** How many of the tenant's jobs have been accepted since this column was added. */
   accepted: number;

@@ -23,7 +23,7 @@ class SocketNumbers extends EventEmitter {
   }
 
   /**
-   * Writes `bytes` that the kernel has not accepted yet: pieces that were not begun, and the rest of the piece in flight.
+   * Acts as if a piece of this many bytes was just written: the kernel has accepted all earlier pieces, and nothing of this one.
    */
   write(bytes: number): void {
     this.bytesWritten += bytes;

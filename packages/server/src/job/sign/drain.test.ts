@@ -224,7 +224,7 @@ describe('a damaged record is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, ()
     expect(await store.counts()).toMatchObject({ outbox: 0, outbox_error: null });
   });
 
-  test('if one bit flips anywhere in 300 records, no wrong statement is signed', async () => {
+  test('if one bit flips in the records of each of 300 jobs, no wrong statement is signed', async () => {
     const truths = new Map<string, Buffer>();
     const flipped: JobKey[] = [];
     for (let ordinal = 0; ordinal < 300; ordinal++) {

@@ -1,6 +1,6 @@
 /*
- * A job's limits on each process that waits for the job, sent as rows `NAME=VALUE`, with the names in this table. A test
- * compares the table with that of `cell/process-limits.ts`. After the name (getrlimit(2)), a row says how far the hard limit is
+ * A job's limits on each process that waits for the job (getrlimit(2)). They are sent as `NAME=VALUE` with the names in this
+ * table, which a test compares with that of `cell/process-limits.ts`. The table's second column says how far the hard limit is
  * above the soft one. For CPU this is 1, so a process is killed one second after SIGXCPU.
  */
 #ifndef LIMITS_H

@@ -73,7 +73,7 @@ export const LANGUAGE_RUNS: Readonly<Record<Language, LanguageRun>> = {
     source: 'Main.java',
     guest: 'launch.sh',
     command: ['/usr/bin/java', ...JAVA_OPTIONS, '-cp', '/tmp/classes', 'Main'],
-    // An annotation processor would run the program's own code in the compiler's place.
+    // Without `-proc:none`, the program's own code could run inside the compiler, as an annotation processor.
     compiler: [
       '/usr/bin/javac',
       ...[...JAVA_OPTIONS, JAVAC_OPTION].map((option) => `-J${option}`),

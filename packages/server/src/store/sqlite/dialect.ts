@@ -13,7 +13,7 @@ const statementsMax = 256;
 /** Caches statements, so that each is compiled only once. When there are too many, the oldest is dropped. */
 class StatementCache {
   readonly #database: DatabaseSync;
-  /** The statements, keyed by how they return rows and then by text. A key made of both would be hashed anew at each use. */
+  /** A map for each form of rows, keyed by the statements' texts. A key joined from form and text would be hashed at each use. */
   readonly #statements = { objects: new Map<string, CachedStatement>(), lists: new Map<string, CachedStatement>() };
 
   constructor(database: DatabaseSync) {

@@ -63,8 +63,8 @@ export async function refuseSecondKey(store: KeyStore): Promise<void> {
 }
 
 /**
- * A node's keys, agreed with the other nodes. A key that replaces another is used only once its public half is stored.
- * `retired` are the older keys in the node's directory, oldest first. Every node learns them.
+ * A node's keys, agreed with the other nodes. A key that replaces another is not used until its public half is stored.
+ * `retired` are the older keys in the node's directory, oldest first. Every node learns these.
  *
  * @throws SigningKeyError if a living node signs with another key, unless this key replaces that key
  */

@@ -44,7 +44,7 @@ export function hasOneUser(): boolean {
   return ownExtents().length === 1 && ownExtents()[0]?.count === 1;
 }
 
-/** The user outside of this user namespace who is root inside; null for root of the host and for an ordinary user. */
+/** The id that root of this user namespace has outside it; null if this process is root of the host or an ordinary user. */
 export function ownerOutside(): number | null {
   if (process.geteuid?.() !== 0 || isRootOfHost()) return null;
   return ownExtents().find(({ first }) => first === 0)?.outside ?? null;

@@ -12,7 +12,7 @@ import { PipeInput } from './pipe-input.ts';
 
 const { O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const DIAGNOSTICS_CHARS_MAX = 4096;
-/** Descriptors of the service's ends inside the child, as `pipes.pl` numbers them. */
+/** The child's descriptors for the ends that the service opens through `/proc/PID/fd`; `pipes.pl` has the same numbers. */
 const OURS = { stdin: 20, stdout: 21, stderr: 22, answers: 28, calls: 29 } as const;
 
 /** Our ends of a child's standard streams. Chunks of both outputs are valid until their listener returns. */

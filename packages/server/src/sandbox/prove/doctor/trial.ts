@@ -50,7 +50,7 @@ export class Checks {
     for (const trial of trials) await this.#run(trial);
   }
 
-  /** Gives the same results as `run`, but runs all trials that need no other trial at the same time. */
+  /** Like `run`, but side by side: first all trials that need no other trial, then all others. The results are the same. */
   async runTogether(trials: readonly Trial[]): Promise<void> {
     await Promise.all(trials.filter(({ needs = [] }) => needs.length === 0).map((trial) => this.#run(trial)));
     await Promise.all(trials.filter(({ needs = [] }) => needs.length > 0).map((trial) => this.#run(trial)));

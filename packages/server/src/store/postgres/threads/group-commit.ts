@@ -137,8 +137,8 @@ export class GroupCommit {
   }
 
   /**
-   * Makes each change of a failed group in a transaction of its own; so far, nothing of the group is stored. All changes are
-   * refused only if no session is left: any other error, even damage, may concern only a row that the other changes do not touch.
+   * Makes each change of a failed group in a transaction of its own; so far, nothing of the group is stored. If no session is
+   * left, all changes are refused. Any other error, even damage, may concern only a row that the other changes do not touch.
    */
   async #eachAlone({ group }: Progress, error: StoreError): Promise<Answer[]> {
     try {
