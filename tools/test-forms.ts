@@ -17,32 +17,41 @@ export const ONLY_LONG = [
   'test/browser/{docs-site,evidence,gradings,links,log,tools,verify-page}.test.ts',
   // Several nodes, nodes that are killed, and launchers that hang.
   'test/contract/{gradings-nodes,hung-launcher,nodes,object-store-process,sessions-kept}.test.ts',
-  `${SERVER}/store/postgres/{migrations/upgrade,plans,two-nodes,writing-session}.test.ts`,
-  `${SERVER}/store/copying/copy-to-postgres.test.ts`,
+  `${SERVER}/store/postgres/{migrations/takeover,migrations/upgrade,plans,two-nodes,writing-session}.test.ts`,
+  `${SERVER}/store/postgres/threads/group-commit.test.ts`,
+  `${SERVER}/store/{copying/copy-to-postgres,crash,reading/long-texts}.test.ts`,
   'test/crash/{gradings,orphans}.test.ts',
   'test/deploy/{files,pods,user-container}.test.ts',
   // Cells, in every class.
-  `${SERVER}/sandbox/cell/{python-ends,tools/modules,unanswered}.test.ts`,
+  `${SERVER}/sandbox/cell/{fixed-seeds,guest/node-ends,loopback,ordinary-programs,python-ends,tools/modules,unanswered}.test.ts`,
+  `${SERVER}/sandbox/classes/namespace/separation.test.ts`,
   `${SERVER}/sandbox/kernel/{seccomp/system-calls,user-namespace/one-user-cells}.test.ts`,
-  `${SERVER}/sandbox/{packs/build/install-locked,parked/parked-classes}.test.ts`,
+  `${SERVER}/sandbox/{native/native,packs/build/install-locked,packs/telling-pack,parked/parked-classes}.test.ts`,
   `${SERVER}/sandbox/program/{interaction,tools/tool-channel,watch/watch}.test.ts`,
   'test/programs/programs.test.ts',
   // Packs that are built while a service runs, and the doctor on hosts that lack something.
   'test/contract/new-pack.test.ts',
-  'packages/cli/src/doctor.test.ts',
+  'packages/cli/src/{doctor,operator/packs}.test.ts',
+  `${SERVER}/sandbox/prove/doctor/doctor.test.ts`,
   // Check-lists of changes: each is carried out in a copy of the tree.
   'test/architecture/check-lists.test.ts',
   'test/crossings/planted.test.ts',
   // Evidence, checked by every command and by the programs of others.
-  'test/contract/{attestation-keys,export-uploads,grade-evidence,grade-keys,monitor,reproduce}.test.ts',
-  'test/interoperability/{log-notes,service}.test.ts',
+  'test/contract/{attestation-keys,export-graph,export-uploads,grade-evidence,grade-keys,monitor,reproduce}.test.ts',
+  'test/interoperability/{log-bundles,log-notes,service}.test.ts',
   // Commands and clients with features that other files show over HTTP.
-  'test/contract/{adapter-builds,client-scenarios,client-tools,grade-compiled,login,many-jobs}.test.ts',
-  'test/contract/{mcp-grade,mcp-tools-from,object-store,run-libraries,run-session,run-tools,testlib,tools-replay,tutorial}.test.ts',
+  'test/contract/{adapter-builds,backup,client-scenarios,client-tools,grade,grade-compiled,grade-interactive}.test.ts',
+  'test/contract/{link-command,login,many-jobs,mcp,mcp-grade,mcp-tools-from,object-store,restore,run-libraries}.test.ts',
+  'test/contract/{run-session,run-tools,start-waits,testlib,tools-replay,tutorial}.test.ts',
+  `${SERVER}/telemetry/traces.test.ts`,
+  // A document whose examples run.
+  'test/contract/agents-document.test.ts',
+  // The whole list of attacks on the runtime without a starter.
+  'test/hostile/runsc.test.ts',
 ];
 
 /** The attacks: both forms have these files, and the long form tries more. Other such files import from `test/rig/form.ts`. */
-const LONGER = ['test/hostile/{crun,gvisor,runsc}.test.ts'];
+const LONGER = ['test/hostile/{crun,gvisor}.test.ts'];
 const asksForForm = /^import \{.*\b(?:isLongForm|isShortForm|slowTest)\b.*rig\/form/m;
 
 export type Form = 'short' | 'long' | 'whole';

@@ -87,6 +87,12 @@ test.each(['isLongForm', 'isShortForm', 'slowTest'])(
   },
 );
 
+test('`npm test` has every file whose quick tests `npm run long` leaves out', () => {
+  const [asking, short] = [filesThatAsk('quickTest'), filesOfForm(root, 'short')];
+  expect(asking).not.toEqual([]);
+  expect(asking.filter((file) => !short.has(file) || !filesThatAsk('slowTest').includes(file))).toEqual([]);
+});
+
 test('`npm test` and `npm run long` together run every test file', () => {
   const [short, long] = [filesOfForm(root, 'short'), filesOfForm(root, 'long')];
   expect(short.union(long)).toEqual(filesOfForm(root, 'whole'));

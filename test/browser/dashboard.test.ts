@@ -3,9 +3,9 @@
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseLogProof } from '@vouchbox/evidence';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { accessibilityProblems, type Browser, openBrowser } from '../rig/browser.ts';
-import { slowTest } from '../rig/form.ts';
+import { slowTest, quickTest as test } from '../rig/form.ts';
 import { useRig } from '../rig/rig.ts';
 import { drop, openDashboard, openFold, openOptions, signIn } from './open-dashboard.ts';
 

@@ -3,9 +3,9 @@
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished } from 'vitest';
 import { Command, type CommandOptions, vouchbox } from '../rig/command.ts';
-import { slowTest } from '../rig/form.ts';
+import { slowTest, quickTest as test } from '../rig/form.ts';
 
 let scratch: string;
 let directories = 0;

@@ -7,9 +7,9 @@ import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { sha256Hex, verifyEnvelope } from '@vouchbox/evidence';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { vouchbox } from '../rig/command.ts';
-import { slowTest } from '../rig/form.ts';
+import { slowTest, quickTest as test } from '../rig/form.ts';
 import { type Ran, Rig, type Tenant } from '../rig/rig.ts';
 
 const signing = { 'attestation-mode': 'on' };

@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { blobBytesMax } from '@vouchbox/protocol';
-import { describe, expect, test } from 'vitest';
-import { slowTest } from '../rig/form.ts';
+import { describe, expect } from 'vitest';
+import { slowTest, quickTest as test } from '../rig/form.ts';
 import { type Answer, type Rig, useRig } from '../rig/rig.ts';
 
 const rig = useRig({ 'tenant-blobs-max': '24', 'tenant-blobs-mb-max': '192' });

@@ -5,9 +5,9 @@
 
 import { connect, type Socket } from 'node:net';
 import { openCredentials } from '@vouchbox/server';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { openTokenIssuer } from '../rig/access-tokens.ts';
-import { slowTest } from '../rig/form.ts';
+import { slowTest, quickTest as test } from '../rig/form.ts';
 import { seriesOf } from '../rig/metric-series.ts';
 import { type Answer, Rig, useRig } from '../rig/rig.ts';
 

@@ -2,10 +2,10 @@
 import type { GradingSubmission, JobSubmission } from '@vouchbox/protocol';
 import type { Verdict2 } from '@vouchbox/protocol/grading-steps';
 import { openCredentials } from '@vouchbox/server';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { shippedPacks } from '../../packages/server/src/sandbox/packs/shipped-packs.fixture.ts';
 import { filesOfGrading, problemsOf } from '../rig/drive-grading.ts';
-import { hasEveryPack } from '../rig/form.ts';
+import { hasEveryPack, slowTest, quickTest as test } from '../rig/form.ts';
 import { type Answer, type Rig, useRig } from '../rig/rig.ts';
 
 const { packs } = await shippedPacks(hasEveryPack ? ['lua', 'c', 'ruby', 'php', 'r', 'java'] : ['lua', 'c']);
@@ -251,7 +251,7 @@ int main(int count, char **words) { registerTestlibCmd(count, words); if (ouf.re
     limits: { cpu_seconds: 1 },
   } satisfies GradingSubmission;
 
-  test('builds the program and its checker once, and the verdict depends on both builds', async () => {
+  slowTest('builds the program and its checker once, and the verdict depends on both builds', async () => {
     const { client } = signer().alpha;
     const { grading_id } = await client.submitGrading(grading);
     const files = await filesOfGrading(client, grading_id);

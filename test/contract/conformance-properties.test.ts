@@ -2,9 +2,9 @@
 
 import { LIMIT_CEILINGS, LIMIT_DEFAULTS, LIMIT_NAMES, type LimitName } from '@vouchbox/protocol';
 import fc from 'fast-check';
-import { beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject } from 'vitest';
 import { Contract, type ContractOperation, type JsonSchema, type Parameter } from '../rig/contract.ts';
-import { slowTest } from '../rig/form.ts';
+import { slowTest, quickTest as test } from '../rig/form.ts';
 import { type Answer, useRig } from '../rig/rig.ts';
 import { loadSize, loadTimeout } from './load-size.ts';
 

@@ -1,8 +1,8 @@
 /** Spec § What the service does 5: tenants take turns, however many jobs one tenant has queued. */
 
 import { openCredentials } from '@vouchbox/server';
-import { beforeAll, expect, test } from 'vitest';
-import { slowTest } from '../rig/form.ts';
+import { beforeAll, expect } from 'vitest';
+import { slowTest, quickTest as test } from '../rig/form.ts';
 import { useRig } from '../rig/rig.ts';
 
 const rig = useRig({ concurrency: '1', 'queue-max': '1100', 'tenant-queue-max': '1000' });

@@ -5,8 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createServiceClient } from '@vouchbox/client';
 import type { GradingDetail, GradingEvent } from '@vouchbox/protocol';
 import { openCredentials } from '@vouchbox/server';
-import { describe, expect, test } from 'vitest';
-import { slowTest } from '../rig/form.ts';
+import { describe, expect } from 'vitest';
+import { slowTest, quickTest as test } from '../rig/form.ts';
 import { type Answer, type RequestOptions, Rig, type Tenant, useRig } from '../rig/rig.ts';
 
 const rig = useRig({ provider: 'subprocess', concurrency: '2' });

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { sha256Hex } from '@vouchbox/evidence';
 import { LIBRARIES_FILE } from '@vouchbox/protocol';
 import { serviceVerify } from '@vouchbox/verifier/command';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished } from 'vitest';
 import { archiveOf, changed } from '../../packages/server/src/sandbox/cell/archive.fixture.ts';
 import { vouchbox } from '../rig/command.ts';
-import { slowTest } from '../rig/form.ts';
+import { slowTest, quickTest as test } from '../rig/form.ts';
 import { type Answer, type Tenant, useRig } from '../rig/rig.ts';
 
 const rig = useRig({ 'attestation-mode': 'on' });

@@ -14,7 +14,6 @@ import { StdioClientTransport as EarlierStdio } from '@modelcontextprotocol/sdk/
 import { StreamableHTTPClientTransport as EarlierHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Command, commandFile, vouchbox } from '../rig/command.ts';
-import { slowTest } from '../rig/form.ts';
 import { useRig } from '../rig/rig.ts';
 
 const rig = useRig({ 'attestation-mode': 'on' });
@@ -86,7 +85,7 @@ const generations: readonly [
   ],
 ];
 
-slowTest('verify_job verifies a job with whichever pinned key signed it', async () => {
+test('verify_job verifies a job with whichever pinned key signed it', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-mcp-keys-'));
   const [earlier, present] = [join(directory, 'earlier.pem'), join(directory, 'present.pem')];
   writeFileSync(earlier, generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }));
@@ -217,16 +216,13 @@ describe.each(generations)('an agent of %s', (_name, connect, connectHttp) => {
     expect(text.endsWith(`\n${word}`)).toBe(true);
   });
 
-  slowTest(
-    'learns which limit ended a program, which limit the service lowered, and what to pass instead',
-    async () => {
-      const late = await run('while True: pass', { timeout_seconds: 0.5 });
-      expect(late.content[0].text).toMatch(/^wall_time: .*0\.5.*; pass timeout_seconds to change the limit/m);
-      const large = await run('print(1)', { memory_mb: 99_999, files: [{ path: 'a.txt', text: 'x' }] });
-      expect(large.structuredContent).toMatchObject({ status: 'succeeded', effective_limits: { mem_mb: 1024 } });
-      expect(large.content[0].text).toContain('mem_mb: 99999 became 1024');
-    },
-  );
+  test('learns which limit ended a program, which limit the service lowered, and what to pass instead', async () => {
+    const late = await run('while True: pass', { timeout_seconds: 0.5 });
+    expect(late.content[0].text).toMatch(/^wall_time: .*0\.5.*; pass timeout_seconds to change the limit/m);
+    const large = await run('print(1)', { memory_mb: 99_999, files: [{ path: 'a.txt', text: 'x' }] });
+    expect(large.structuredContent).toMatchObject({ status: 'succeeded', effective_limits: { mem_mb: 1024 } });
+    expect(large.content[0].text).toContain('mem_mb: 99999 became 1024');
+  });
 
   test('gets a result, not an error, for a program that fails', async () => {
     const answer = await run('import sys\nprint("why", file=sys.stderr)\nsys.exit(3)');
@@ -258,7 +254,7 @@ describe.each(generations)('an agent of %s', (_name, connect, connectHttp) => {
     expect(structuredContent.stdout_left_out).toBeGreaterThan(20_000);
   });
 
-  slowTest('sees output while the program runs, if it asks for progress', async () => {
+  test('sees output while the program runs, if it asks for progress', async () => {
     const seen: string[] = [];
     const code = 'import time\nprint("first", flush=True)\ntime.sleep(2)\nprint("second")';
     const call = { name: 'run_code', arguments: { language: 'python', code } };
@@ -293,27 +289,24 @@ describe.each(generations)('an agent of %s', (_name, connect, connectHttp) => {
     expect(structuredContent).toMatchObject({ languages, isolation_class: 'linux-shared-kernel' });
   });
 
-  slowTest(
-    'is told which TypeScript syntax in its program is not supported, and the program does not run',
-    async () => {
-      const { tools } = await client.listTools();
-      const description = tools.find(({ name }) => name === 'run_code')?.description;
-      expect(description).toMatch(/no\s+enum, namespace or parameter property/);
-      for (const code of [
-        'enum A { B }',
-        'namespace A { export const b = 1; }',
-        'class A { constructor(private b: 1) {} }',
-      ])
-        expect((await run(code, { language: 'typescript' })).structuredContent).toMatchObject({
-          exit_code: 1,
-          stderr: expect.stringContaining('ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') as string,
-        });
-      const typed = await run('const a: string = 1; console.log(a);', { language: 'typescript' });
-      expect(typed.structuredContent).toMatchObject({ exit_code: 0, stdout: '1\n' });
-    },
-  );
+  test('is told which TypeScript syntax in its program is not supported, and the program does not run', async () => {
+    const { tools } = await client.listTools();
+    const description = tools.find(({ name }) => name === 'run_code')?.description;
+    expect(description).toMatch(/no\s+enum, namespace or parameter property/);
+    for (const code of [
+      'enum A { B }',
+      'namespace A { export const b = 1; }',
+      'class A { constructor(private b: 1) {} }',
+    ])
+      expect((await run(code, { language: 'typescript' })).structuredContent).toMatchObject({
+        exit_code: 1,
+        stderr: expect.stringContaining('ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') as string,
+      });
+    const typed = await run('const a: string = 1; console.log(a);', { language: 'typescript' });
+    expect(typed.structuredContent).toMatchObject({ exit_code: 0, stdout: '1\n' });
+  });
 
-  slowTest('verifies a job, and is told that the key was not pinned', async () => {
+  test('verifies a job, and is told that the key was not pinned', async () => {
     const ran = await run('print(1)');
     const { job_id } = ran.structuredContent;
     const { structuredContent, content } = await client.callTool({ name: 'verify_job', arguments: { job_id } });
@@ -335,7 +328,7 @@ describe.each(generations)('an agent of %s', (_name, connect, connectHttp) => {
     });
   });
 
-  slowTest('over HTTP sends a service key and acts as that key’s tenant', async () => {
+  test('over HTTP sends a service key and acts as that key’s tenant', async () => {
     await using command = new Command(['mcp', '--http', '0'], { env: environment() });
     const [, url = ''] = await command.shows(/listening on (\S+)/);
     const other = await connectHttp(url, rig().beta.key);
@@ -376,15 +369,12 @@ describe('vouchbox mcp --http', () => {
 });
 
 describe('vouchbox mcp', () => {
-  slowTest.each(['claude', 'cursor', 'vscode'])(
-    'config %s prints a snippet to paste, without a key',
-    async (program) => {
-      const { code, stdout } = await vouchbox(['mcp', 'config', program], { env: environment() });
-      expect(code).toBe(0);
-      expect(Object.keys(JSON.parse(stdout) as object)).toEqual([program === 'vscode' ? 'servers' : 'mcpServers']);
-      expect(stdout).not.toContain(rig().alpha.key);
-    },
-  );
+  test.each(['claude', 'cursor', 'vscode'])('config %s prints a snippet to paste, without a key', async (program) => {
+    const { code, stdout } = await vouchbox(['mcp', 'config', program], { env: environment() });
+    expect(code).toBe(0);
+    expect(Object.keys(JSON.parse(stdout) as object)).toEqual([program === 'vscode' ? 'servers' : 'mcpServers']);
+    expect(stdout).not.toContain(rig().alpha.key);
+  });
 
   test('config prints a command that starts from any directory, even if neither vouchbox nor Node is on the PATH', async () => {
     const { stdout } = await vouchbox(['mcp', 'config', 'claude'], { env: environment() });
@@ -412,7 +402,7 @@ describe('vouchbox mcp', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('give --allow-tool')]);
   });
 
-  slowTest('config puts the service’s address into the snippet, and says that the snippet lacks the key', async () => {
+  test('config puts the service’s address into the snippet, and says that the snippet lacks the key', async () => {
     const words = ['mcp', 'config', 'claude'];
     const named = await vouchbox([...words, '--url', 'http://127.0.0.1:1', '--key', 'abc']);
     expect(JSON.parse(named.stdout)).toMatchObject({

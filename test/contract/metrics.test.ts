@@ -2,8 +2,8 @@
 
 import { LANGUAGES, OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE, SCOPES } from '@vouchbox/protocol';
 import { openCredentials } from '@vouchbox/server';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { slowTest } from '../rig/form.ts';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { slowTest, quickTest as test } from '../rig/form.ts';
 import { seriesOf } from '../rig/metric-series.ts';
 import { useRig } from '../rig/rig.ts';
 import { type CollectedSpan, openTraceCollector } from '../rig/trace-collector.ts';

@@ -5,8 +5,8 @@
 
 import { totalmem } from 'node:os';
 import type { LimitName, Violation } from '@vouchbox/protocol';
-import { describe, expect, test } from 'vitest';
-import { slowTest } from '../rig/form.ts';
+import { describe, expect } from 'vitest';
+import { slowTest, quickTest as test } from '../rig/form.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
 import { type Ran, useRig } from '../rig/rig.ts';
 

@@ -7,10 +7,10 @@ import { watch } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { Command, type CommandOptions, vouchbox } from '../rig/command.ts';
 import { openFaultProxy } from '../rig/fault-proxy.ts';
-import { slowTest } from '../rig/form.ts';
+import { slowTest, quickTest as test } from '../rig/form.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
 import { useRig } from '../rig/rig.ts';
 

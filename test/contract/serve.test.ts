@@ -18,10 +18,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServiceClient } from '@vouchbox/client';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { openTokenIssuer } from '../rig/access-tokens.ts';
 import { Command, vouchbox } from '../rig/command.ts';
-import { slowTest } from '../rig/form.ts';
+import { slowTest, quickTest as test } from '../rig/form.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
 import { Rig, type RigSettings } from '../rig/rig.ts';
 

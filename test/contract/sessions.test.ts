@@ -3,8 +3,8 @@
 import { sha256Hex } from '@vouchbox/evidence';
 import type { JobSubmission } from '@vouchbox/protocol';
 import { openCredentials } from '@vouchbox/server';
-import { describe, expect, test } from 'vitest';
-import { slowTest } from '../rig/form.ts';
+import { describe, expect } from 'vitest';
+import { slowTest, quickTest as test } from '../rig/form.ts';
 import { type Answer, Rig, useRig } from '../rig/rig.ts';
 
 const rig = useRig();

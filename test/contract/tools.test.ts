@@ -2,8 +2,8 @@
 
 import type { JobEvent, JobSubmission, Tool } from '@vouchbox/protocol';
 import { openCredentials } from '@vouchbox/server';
-import { describe, expect, test, vi } from 'vitest';
-import { slowTest } from '../rig/form.ts';
+import { describe, expect, vi } from 'vitest';
+import { slowTest, quickTest as test } from '../rig/form.ts';
 import { type Answer, type Rig, useRig } from '../rig/rig.ts';
 import { callingPython, openCalls } from '../rig/tool-programs.ts';
 

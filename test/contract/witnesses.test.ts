@@ -10,9 +10,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { serviceVerify } from '@vouchbox/verifier/command';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { Command, vouchbox } from '../rig/command.ts';
-import { slowTest } from '../rig/form.ts';
+import { slowTest, quickTest as test } from '../rig/form.ts';
 import { Rig } from '../rig/rig.ts';
 
 const SETTINGS = { provider: 'subprocess', 'attestation-mode': 'on', 'log-host': 'log.example' };

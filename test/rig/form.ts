@@ -11,5 +11,8 @@ export const isLongForm = form === 'long' || form === 'whole';
 /** For a test that takes seconds and whose statements other tests show, too. `npm test` leaves the test to `npm run long`. */
 export const slowTest = isShortForm ? test.skip : test;
 
+/** For the other tests of a file that has slow ones. `npm run long` leaves them to `npm test`, which has shown them. */
+export const quickTest = form === 'long' ? test.skip : test;
+
 /** True in `npm run packs`, which runs all tests of the shipped packs. */
 export const hasEveryPack = process.env['PACKS'] === 'all';

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FoldedResult, SubmissionAnswer } from '@vouchbox/protocol';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { slowTest } from '../../../test/rig/form.ts';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { slowTest, quickTest as test } from '../../../test/rig/form.ts';
 import { type RunningService, startService } from './service.ts';
 import { loadConfig } from './settings/config.ts';
 

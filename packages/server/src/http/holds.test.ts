@@ -3,8 +3,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JobDetail } from '@vouchbox/protocol';
 import { pino } from 'pino';
-import { describe, expect, test } from 'vitest';
-import { slowTest } from '../../../../test/rig/form.ts';
+import { describe, expect } from 'vitest';
+import { slowTest, quickTest as test } from '../../../../test/rig/form.ts';
 import type { CredentialKind } from '../access/authenticate.ts';
 import type { PermitKind } from '../capacity/permits.ts';
 import type { Caller } from '../ground/caller.ts';

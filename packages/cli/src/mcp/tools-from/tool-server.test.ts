@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler } from '@modelcontextprotocol/server';
-import { afterAll, expect, test } from 'vitest';
-import { slowTest } from '../../../../../test/rig/form.ts';
+import { afterAll, expect } from 'vitest';
+import { slowTest, quickTest as test } from '../../../../../test/rig/form.ts';
 import { toolServer } from './tool-server.fixture.ts';
 import { ToolServer } from './tool-server.ts';
 

@@ -9,8 +9,8 @@ import {
   outputEvidenceOf,
 } from '@vouchbox/evidence';
 import { LIMIT_CEILINGS, outputText, type RequestedLimits } from '@vouchbox/protocol';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { slowTest } from '../../../../../test/rig/form.ts';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { slowTest, quickTest as test } from '../../../../../test/rig/form.ts';
 import { CLASSES } from '../../sandbox/cell/cells.fixture.ts';
 import { openProvider } from '../../sandbox/prove/preflight.ts';
 import type { Provider } from '../../sandbox/sandbox.ts';

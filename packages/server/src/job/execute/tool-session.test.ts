@@ -1,7 +1,7 @@
 import { canonicalJson } from '@vouchbox/evidence';
 import type { OpenToolCall } from '@vouchbox/protocol';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { slowTest } from '../../../../../test/rig/form.ts';
+import { afterEach, beforeEach, describe, expect } from 'vitest';
+import { slowTest, quickTest as test } from '../../../../../test/rig/form.ts';
 import { JobRig } from '../../../test/job-rig.ts';
 import type { ScriptedCell } from '../../../test/scripted-provider.ts';
 import type { ToolOutcome } from '../../sandbox/sandbox.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
 import { sha256Hex } from '@vouchbox/evidence';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { slowTest } from '../../../../../test/rig/form.ts';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { slowTest, quickTest as test } from '../../../../../test/rig/form.ts';
 import {
   changeFile,
   hasObjectServer,

@@ -5,8 +5,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { slowTest } from '../../../../../test/rig/form.ts';
+import { describe, expect, onTestFinished } from 'vitest';
+import { quickTest as it, slowTest } from '../../../../../test/rig/form.ts';
 import { useToolCells, WAYS, type Way } from '../program/tools/tool-cells.fixture.ts';
 import { type ArchiveEntry, archiveOf, changed, entryBytes } from './archive.fixture.ts';
 

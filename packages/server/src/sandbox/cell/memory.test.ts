@@ -1,7 +1,7 @@
 /** A memory limit means the same in both classes, whatever their runtimes need for themselves. */
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { slowTest } from '../../../../../test/rig/form.ts';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { quickTest as it, slowTest } from '../../../../../test/rig/form.ts';
 import { CellsFixture, CLASSES } from './cells.fixture.ts';
 
 const MIB = 1024 * 1024;

@@ -1,6 +1,6 @@
 import { CANARY_TENANT, canaryNamedMilliseconds } from '@vouchbox/evidence';
-import { expect, test } from 'vitest';
-import { slowTest } from '../../../../../test/rig/form.ts';
+import { expect } from 'vitest';
+import { slowTest, quickTest as test } from '../../../../../test/rig/form.ts';
 import { append } from '../history/events.ts';
 import { admit } from '../jobs/admission.ts';
 import { job, start } from '../jobs/jobs.ts';

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { slowTest } from '../../../../../test/rig/form.ts';
+import { afterAll, beforeAll, expect, inject } from 'vitest';
+import { slowTest, quickTest as test } from '../../../../../test/rig/form.ts';
 import { startPostgres } from '../../../../../test/rig/postgres-server.ts';
 import type { JobKey } from '../records/rows.ts';
 import { admitJob, finishOf, runJob, stdout } from '../store.fixture.ts';
