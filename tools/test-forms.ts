@@ -21,10 +21,10 @@ export const ONLY_LONG = [
   `${SERVER}/store/postgres/threads/group-commit.test.ts`,
   `${SERVER}/store/{copying/copy-to-postgres,crash,reading/long-texts}.test.ts`,
   'test/crash/{gradings,orphans}.test.ts',
-  'test/deploy/{files,pods,user-container}.test.ts',
+  'test/deploy/{files,helm,pods,user-container}.test.ts',
   // Cells, in every class.
   `${SERVER}/sandbox/cell/{fixed-seeds,guest/node-ends,loopback,ordinary-programs,python-ends,tools/modules,unanswered}.test.ts`,
-  `${SERVER}/sandbox/classes/namespace/separation.test.ts`,
+  `${SERVER}/sandbox/classes/namespace/{launcher,separation}.test.ts`,
   `${SERVER}/sandbox/kernel/{seccomp/system-calls,user-namespace/one-user-cells}.test.ts`,
   `${SERVER}/sandbox/{native/native,packs/build/install-locked,packs/telling-pack,parked/parked-classes}.test.ts`,
   `${SERVER}/sandbox/program/{interaction,tools/tool-channel,watch/watch}.test.ts`,
@@ -38,14 +38,15 @@ export const ONLY_LONG = [
   'test/crossings/planted.test.ts',
   // Evidence, checked by every command and by the programs of others.
   'test/contract/{attestation-keys,export-graph,export-uploads,grade-evidence,grade-keys,monitor,reproduce}.test.ts',
-  'test/interoperability/{log-bundles,log-notes,service}.test.ts',
+  'test/interoperability/{log-bundles,log-notes,service,verifier-cases}.test.ts',
+  'packages/verifier/src/graph-directory.test.ts',
   // Commands and clients with features that other files show over HTTP.
-  'test/contract/{adapter-builds,backup,client-scenarios,client-tools,grade,grade-compiled,grade-interactive}.test.ts',
+  'test/contract/{adapter-builds,adapters,client-scenarios,client-tools,grade,grade-compiled,grade-interactive}.test.ts',
   'test/contract/{link-command,login,many-jobs,mcp,mcp-grade,mcp-tools-from,object-store,restore,run-libraries}.test.ts',
   'test/contract/{run-session,run-tools,start-waits,testlib,tools-replay,tutorial}.test.ts',
-  `${SERVER}/telemetry/traces.test.ts`,
-  // A document whose examples run.
-  'test/contract/agents-document.test.ts',
+  `${SERVER}/{objects/s3-object-store,job/tools/schema-checks,telemetry/traces}.test.ts`,
+  // Documents whose examples run.
+  'test/contract/{agents-document,client-readme,readme}.test.ts',
   // The whole list of attacks on the runtime without a starter.
   'test/hostile/runsc.test.ts',
 ];

@@ -279,7 +279,7 @@ int main(int count, char **words) { registerTestlibCmd(count, words); if (ouf.re
     expect(await problemsOf(client, { ...files, jobs: without })).toContainEqual(expect.stringMatching(/^build/));
   });
 
-  test('builds no program again that another grading of the tenant has built', async () => {
+  slowTest('builds no program again that another grading of the tenant has built', async () => {
     const { client } = signer().alpha;
     const [one, other] = await Promise.all(
       [0, 1].map(async (at) => {

@@ -19,8 +19,11 @@ export function sizeFor(hostileClass: HostileClass, size: Size): number {
  */
 export const PATIENCE = Number(process.env['HOSTILE_PATIENCE'] ?? 1);
 
-/** How long one case may take. Even a machine with two cores and a load of eight needs less. */
-export const CASE_MILLISECONDS_MAX = PATIENCE * (isFull ? 3_600_000 : 240_000);
+/**
+ * How long one case may take. A start waits up to six minutes for a runtime that hangs, if the host was busy when the start
+ * measured its speed. Even a machine with two cores and a load of eight needs less for any other case.
+ */
+export const CASE_MILLISECONDS_MAX = PATIENCE * (isFull ? 3_600_000 : 540_000);
 
 /** How long a process that a case starts may take. The case has more time, to report what the process wrote. */
 export const PROCESS_MILLISECONDS_MAX = 0.75 * CASE_MILLISECONDS_MAX;
