@@ -145,7 +145,7 @@ function answerParserError(listener: Listener, error: ParserError, socket: Socke
     return;
   }
   const refusal = loggedRefusal(parserRefusal(error), listener);
-  // The error has only the last read's bytes, so the refusal of a HEAD request that came in several reads has a body.
+  // The error has only the last read's bytes. So a HEAD request that came in several reads gets a body that it should not get.
   const isHead = answer === undefined ? error.rawPacket?.indexOf('HEAD ') === 0 : answer.req.method === 'HEAD';
   endWith(connections, socket, isHead ? { ...refusal, body: Buffer.alloc(0) } : refusal);
 }

@@ -19,7 +19,7 @@ const stalledMilliseconds = 2000;
 /** For how long a stranger without a request is kept if others can give way. */
 const freshMilliseconds = 1000;
 
-/** A stranger that has made more requests than this may have to give way even while a request is unanswered. */
+/** After more than this number of requests, a stranger may have to give way even while a request is unanswered. */
 const requestsMany = 8;
 
 /** A tenant with at most this many connections keeps each connection for this long after the last request on it. */

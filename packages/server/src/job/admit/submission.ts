@@ -49,7 +49,7 @@ import { quoted, refusal } from './refuse.ts';
 import { asStep, checkIsAlone, checkOwnPlaces } from './session-step.ts';
 import { checkedTools } from './tools.ts';
 
-/** A specification as submitted. The outputs that its files, standard input and product name have not been looked up yet. */
+/** A submitted specification. Its files, standard input and product may refer to outputs, which are not looked up yet. */
 export interface ParsedProgram extends Omit<RequestedSpec, 'files' | 'named_stdin' | 'product'> {
   readonly files: readonly SubmittedFile[];
   readonly named_stdin?: NamedStdin;

@@ -35,7 +35,7 @@ export async function moveContents(options: MoveOptions, signal: AbortSignal): P
       if (await moveContent(key, options)) ofStep++;
     }
     moved += ofStep;
-    // A content that could not be placed was removed or replaced meanwhile. It is looked at again later.
+    // Nothing is left to move; or all that was left is removed, replaced or condemned meanwhile, and tried at the next call.
     if (ofStep === 0) return moved;
   }
 }

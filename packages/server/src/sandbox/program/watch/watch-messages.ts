@@ -8,7 +8,7 @@ export type Watched =
   | {
       readonly kind: 'group';
       readonly location: GroupLocation;
-      /** The bound on memory that is only watched; absent if the kernel enforces a bound. */
+      /** The bound on memory that the watch has to look for; absent if the kernel enforces a bound. */
       readonly memoryBytesMax?: number;
     }
   | { readonly kind: 'process_group'; readonly id: number };

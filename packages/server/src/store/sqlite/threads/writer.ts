@@ -59,8 +59,8 @@ export async function openWriter({ place: path, check }: ThreadData, report: Sen
 }
 
 /**
- * Commits a step of progress that the lock then remembers. So after each checkpoint, the log has a change that the database
- * lacks, and a removed log is noticed.
+ * Changes one row; the lock's file then remembers how often this was ever done. So after each checkpoint, the log has a change
+ * that the database lacks, and the next start notices if the log was removed.
  */
 async function advance(db: StoreDatabase, lock: StoreLock): Promise<void> {
   await probe(db);
