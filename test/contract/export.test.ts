@@ -7,7 +7,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serviceVerify } from '@vouchbox/verifier/command';
-import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { vouchbox } from '../rig/command.ts';
 import { slowTest, quickTest as test } from '../rig/form.ts';
 import { type Ran, Rig } from '../rig/rig.ts';
