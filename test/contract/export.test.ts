@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { serviceVerify } from '@vouchbox/verifier/command';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { vouchbox } from '../rig/command.ts';
-import { slowTest, quickTest as test } from '../rig/form.ts';
+import { slowTest } from '../rig/form.ts';
 import { type Ran, Rig } from '../rig/rig.ts';
 
 const doubler = {
