@@ -1,8 +1,8 @@
 /** The log's tree in the store, compared with a tree that is kept in memory. */
 
 import { encodeBase64, inclusionRanges, leafHash, rootOfInclusion } from '@vouchbox/evidence';
-import { afterAll, beforeAll, expect } from 'vitest';
-import { slowTest, quickTest as test } from '../../../../../test/rig/form.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { slowTest } from '../../../../../test/rig/form.ts';
 import { storeAttestation, withdrawAttestation } from '../evidence/attestations.ts';
 import { finish } from '../evidence/outcomes.ts';
 import { deleteEnded } from '../evidence/retention.ts';
