@@ -1,5 +1,6 @@
 /** Attacks that exhaust a host's processes or processor time. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { BootstrapError } from '../../packages/server/src/sandbox/sandbox.ts';
 import { groupMembers } from './host-groups.ts';
@@ -228,7 +229,16 @@ function assertEndedAtWall(seen: Seen): void {
 /** The host ids in a cell's group, in the order of joining: the runtime is first. */
 async function membersOf(target: Target, { group, posture }: Running): Promise<number[]> {
   assert.equal(posture.bootstrap_ready, true);
-  return await Promise.resolve(groupMembers(target.dataDirectory, group).toSorted((a, b) => a - b));
+  const members = groupMembers(target.dataDirectory, group).toSorted((a, b) => a - b);
+  // Ids begin again at the highest one, so the lowest id may be of a younger process.
+  const started = new Map(members.map((pid) => [pid, startedAt(pid)]));
+  return await Promise.resolve(members.toSorted((a, b) => (started.get(a) ?? 0) - (started.get(b) ?? 0)));
+}
+
+/** When a process started, in ticks since the host's boot. proc_pid_stat(5). */
+function startedAt(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[19]);
 }
 
 async function bombBesideNeighbours(target: Target): Promise<void> {
