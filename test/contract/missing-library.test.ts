@@ -25,7 +25,7 @@ describe('a service with a pack of libraries', { timeout: BUILD_MILLISECONDS_MAX
     expect(slugify).toEqual({ language: 'python', name: 'python-slugify', version: '4.0.0', modules: ['slugify'] });
   });
 
-  test('makes vouchbox run name the pack with the library that a program failed to import', async () => {
+  test('makes `vouchbox run` say which pack has the library that a program failed to import', async () => {
     const missed = await run('import slugify', '--language', 'python');
     expect(missed.code).toBe(1);
     expect(missed.stderr).toMatch(/^vouchbox: slugify is in a pack: --runtime tiny$/m);

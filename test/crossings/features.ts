@@ -142,7 +142,7 @@ const REASON_ROWS: Readonly<Record<TerminalReason, Feature | Elsewhere>> = {
   internal_error: 'test/crash/fault-sweep.ts',
 };
 
-/** Every violation is tried in a row, or in the tests that cause it. */
+/** For each violation, the row that tries it, or the file with the tests that cause it. */
 const VIOLATION_ROWS: Readonly<Record<(typeof VIOLATION_TYPES)[number], Feature | Elsewhere>> = {
   wall_time: 'wall_seconds',
   cpu_time: 'cpu_seconds',

@@ -60,8 +60,8 @@ export interface GradeTests {
 const MIB = 1024 * 1024;
 
 /**
- * The contract's bounds for gradings, under the contract's names. They are repeated here because every page with a client would
- * have to load an imported file.
+ * The contract's bounds for gradings, under the contract's names. They are repeated here, not imported: an import would add to
+ * what a page with a client has to load.
  */
 export const BOUNDS = {
   argsMax: 64,

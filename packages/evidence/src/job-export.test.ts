@@ -20,7 +20,7 @@ function entriesOf(paths: readonly string[]) {
   return paths.map((path) => ({ path, size_bytes: 2, sha256 }));
 }
 
-/** The files of a good list. The first file gets other members, so that nothing else is wrong with the list. */
+/** The files of a good list, with these members of the first file replaced. Everything else in the list is right. */
 function changed(members: Readonly<Record<string, unknown>>) {
   const [first, ...others] = good.files;
   return [{ ...first, ...members }, ...others];

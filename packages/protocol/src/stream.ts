@@ -28,11 +28,11 @@ export const STREAM_CLOSE_MEANINGS = {
   [STREAM_CLOSE_CODES.lifetimeReached]: 'the connection reached its lifetime',
   [STREAM_CLOSE_CODES.protocolError]: 'the client broke the WebSocket protocol',
   [STREAM_CLOSE_CODES.notUtf8]: 'the client sent text that is not UTF-8',
-  [STREAM_CLOSE_CODES.messageSent]: 'the client sent a message that is no answer, or may send none',
+  [STREAM_CLOSE_CODES.messageSent]: 'the client sent a message that is not an answer, or may not send answers',
   [STREAM_CLOSE_CODES.messageTooLarge]: 'the client sent more than any frame may have',
   [STREAM_CLOSE_CODES.failed]: 'the service failed, as when its store does not answer',
   [STREAM_CLOSE_CODES.restarting]: 'the service stops',
-  [STREAM_CLOSE_CODES.gaveWay]: "another tenant needs the place, and the client's tenant has most of them",
+  [STREAM_CLOSE_CODES.gaveWay]: "another tenant needs a place for a stream, and the client's tenant has most streams",
   [STREAM_CLOSE_CODES.credentialEnded]: 'the credential ended',
   [STREAM_CLOSE_CODES.lagged]: 'the client takes nothing',
 } as const satisfies Record<(typeof STREAM_CLOSE_CODES)[StreamCloseReason], string>;

@@ -243,7 +243,7 @@ export interface CellRequest extends CellKind {
 export interface CellOrigin {
   /** The name of the kind. It is the same for every request of the kind, whether the request names its pack or not. */
   readonly kind: string;
-  /** Reads a text from the host. The text changes when the runtime's program or the pack changes. */
+  /** The present state of the runtime's program and the pack, as one text. A parked cell with another text is out of date. */
   madeOf(): string;
 }
 

@@ -274,7 +274,7 @@ export function digestIn(blob: string): string {
   return blob.slice('sha256:'.length);
 }
 
-/** A judge of version 2 gets digests. @throws ServiceError `payload_too_large` if a judge cannot get all expected outputs */
+/** @throws ServiceError `payload_too_large` if a judge of version 1, which gets all expected outputs, cannot get so much */
 export function checkExpected({ common, tests }: ParsedGrading, sizes: ReadonlyMap<string, number>): void {
   if (common.plan !== undefined) return;
   const bytes = tests.reduce((sum, { content: { expected } }) => {

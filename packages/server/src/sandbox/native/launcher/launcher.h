@@ -274,7 +274,7 @@ void describe_cell(struct report *report, pid_t init, const pid_t *waiting, int 
 /* Serves requests on descriptor 0 until it ends. */
 void serve_cells(const struct configuration *configuration) __attribute__((noreturn));
 
-/* Maps the users of a cell that is not a copy's, and reports this to the cell. */
+/* Maps a cell's users and reports this to the cell. In a copy's cell, the maker does this instead. */
 void map_users(const struct configuration *configuration, const struct cell *cell);
 /* The id that a cell's user has in the template's user namespace. */
 unsigned template_id_of(const struct configuration *configuration, uid_t user);
@@ -295,7 +295,7 @@ int note(struct cell *cell, const char *text);
  */
 void become_cell(const struct configuration *, enum kind, const struct request *, const struct pipes *, int up, int down)
     __attribute__((noreturn));
-/* The same for a copy's cell. Runs as its maker, which ends once there is a process 1. */
+/* Runs as the maker of a copy's cell: makes process 1, maps the cell's users, tells process 1 to go on, and ends. */
 void become_maker(const struct configuration *, const struct request *, const struct pipes *, int up, const int *down)
     __attribute__((noreturn));
 

@@ -10,7 +10,7 @@ const DEPTH_MAX = 32;
 
 /**
  * Whether a file of this size, in bytes, is below an open directory that has its own file system. Looks only if the file system
- * holds as many bytes, so that an ordinary job costs one system call. A sparse file is therefore not found.
+ * holds as many bytes, so that an ordinary job costs one system call. So a sparse file is usually not found.
  * @param own names of the entries that the service itself put into the directory
  */
 export function holdsFileOf(directory: number, bytes: number, own: readonly string[]): boolean {
