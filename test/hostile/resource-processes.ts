@@ -230,9 +230,8 @@ function assertEndedAtWall(seen: Seen): void {
 async function membersOf(target: Target, { group, posture }: Running): Promise<number[]> {
   assert.equal(posture.bootstrap_ready, true);
   const members = groupMembers(target.dataDirectory, group).toSorted((a, b) => a - b);
-  // Ids begin again at the highest one, so the lowest id may be of a younger process.
-  const started = new Map(members.map((pid) => [pid, startedAt(pid)]));
-  return await Promise.resolve(members.toSorted((a, b) => (started.get(a) ?? 0) - (started.get(b) ?? 0)));
+  // After the highest id, ids begin again, so the lowest id may be of a younger process.
+  return await Promise.resolve(members.toSorted((a, b) => startedAt(a) - startedAt(b)));
 }
 
 /** When a process started, in ticks since the host's boot. proc_pid_stat(5). */

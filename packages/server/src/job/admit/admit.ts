@@ -143,7 +143,7 @@ export interface GradedSubmission {
   readonly interactor?: RequestedSpec;
   readonly graded: GradedJob;
   /** As in `Dispatcher.admit`. */
-  readonly makesNext?: () => boolean;
+  readonly makesNext: () => boolean;
 }
 
 /**

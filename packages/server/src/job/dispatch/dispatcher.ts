@@ -100,7 +100,7 @@ export class Dispatcher implements AsyncDisposable {
    * in both cases. `makesNext` is called at the end of a program that started at once, before the end is stored. It returns
    * whether another job is being made.
    */
-  async admit(input: AdmitInput, makesNext?: () => boolean): Promise<AdmitResult> {
+  async admit(input: AdmitInput, makesNext = () => false): Promise<AdmitResult> {
     let cell = this.#cellAtOnce(input);
     while (cell === null && (await this.#slotWasFreed(input))) cell = this.#cellAtOnce(input);
     const result = cell === null ? null : await this.#admitAtOnce(input, cell, makesNext);
@@ -118,7 +118,7 @@ export class Dispatcher implements AsyncDisposable {
       await cell[Symbol.asyncDispose]();
       return false;
     }
-    const { launched, admitted } = launchAtOnce(input, cell, this.#dependencies());
+    const { launched, admitted } = launchAtOnce(input, cell, { ...this.#dependencies(), makesNext: () => false });
     this.#beside.add(input.job_id);
     this.#keep(launched);
     try {
@@ -249,11 +249,8 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /** Starts a submission at once. Null if it could not start after all; nothing is stored in that case. */
-  async #admitAtOnce(input: AdmitInput, cell: PreparedCell, makesNext?: () => boolean): Promise<AdmitResult | null> {
-    const { launched, admitted } = launchAtOnce(input, cell, {
-      ...this.#dependencies(),
-      ...(makesNext && { makesNext }),
-    });
+  async #admitAtOnce(input: AdmitInput, cell: PreparedCell, makesNext: () => boolean): Promise<AdmitResult | null> {
+    const { launched, admitted } = launchAtOnce(input, cell, { ...this.#dependencies(), makesNext });
     this.#keep(launched);
     return await admitted;
   }

@@ -157,7 +157,7 @@ export interface LaunchAtOnce {
 export function launchAtOnce(
   input: AdmitInput,
   cell: PreparedCell,
-  { makesNext, ...dependencies }: JobDependencies & Partial<Pick<Control, 'makesNext'>>,
+  { makesNext, ...dependencies }: JobDependencies & Pick<Control, 'makesNext'>,
 ): LaunchAtOnce {
   const { tenant, job_id, created_at, requested_spec: spec } = input;
   const { language, runtime, limits } = spec;
@@ -173,7 +173,7 @@ export function launchAtOnce(
   };
   const launched = launchedJob(job, dependencies.log, async (control) => {
     const context = { ...contextOf(job, control, dependencies), spec };
-    if (makesNext !== undefined) control.makesNext = makesNext;
+    control.makesNext = makesNext;
     try {
       await runIn(cell, context, wayAtOnce(input, context, answer));
     } catch (error) {

@@ -38,7 +38,7 @@ export interface GradingStageOptions
   /** Only this process's own nudges. */
   readonly ownNudges: Nudges;
   readonly log: Log;
-  /** How many jobs run at once, on all nodes. */
+  /** How many jobs from gradings may run at once, on all nodes. */
   readonly slots: () => number;
   /** Whether it is this node that makes the jobs of gradings. */
   readonly isOurTurn: () => boolean;
