@@ -3,6 +3,7 @@
  * crun: it compiles once, and each test gets a copy of the product and a cell. Compilation counts on neither side: the service
  * keeps the product from an earlier round. In the other baseline, each test is a job that compiles.
  */
+import { availableParallelism } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { GradingAnswer, GradingDetail, JobSubmission } from '@vouchbox/protocol';
 import type { Verdict2 } from '@vouchbox/protocol/grading-steps';
@@ -20,11 +21,12 @@ const TESTS = Array.from({ length: 200 }, (_, at) => ({
 }));
 /** How many tests run if every test compiles. More tests would take minutes. */
 const FEW = 10;
-const workers = 2;
+/** As many workers as a service of this machine runs tests at once. */
+const workers = availableParallelism();
 
 export async function* measure({ isLong = false }: { readonly isLong?: boolean } = {}): AsyncGenerator<Measurement> {
   const { packs } = await shippedPacks(['c']);
-  const flags = { provider: 'namespace', 'runtime-packs-dir': packs, concurrency: String(workers) };
+  const flags = { provider: 'namespace', 'runtime-packs-dir': packs };
   const rounds = isLong ? 15 : 7;
   const found = await withService(flags, async ({ port }) => {
     using client = openJobClient({ port, key: KEY });

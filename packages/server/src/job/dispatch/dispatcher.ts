@@ -45,7 +45,7 @@ export interface DispatcherOptions {
   /** How many jobs may be in flight with the present free space. Throws if the file system does not answer. */
   readonly roomForJobs: () => number;
   readonly memory: JobMemory;
-  /** How many jobs from gradings may run at once. More jobs than processors would slow each other down. */
+  /** How many programs of gradings' jobs may run at once. More programs than processors would slow each other down. */
   readonly testsMax: number;
   /** This node's abilities, for a store that several nodes share. */
   readonly abilities?: () => Abilities;
@@ -226,14 +226,11 @@ export class Dispatcher implements AsyncDisposable {
    * If a submission lacks only a slot to start at once, waits for the slot of a job whose program has ended, because
    * queueing would cost another commit. A caller often submits its next job before the cell of its last job is gone.
    */
-  async #slotWasFreed({ graded, interactor }: AdmitInput): Promise<boolean> {
+  async #slotWasFreed({ interactor }: AdmitInput): Promise<boolean> {
     const holding = this.#holding();
-    const lacksTest = graded !== undefined && this.#freeTests() <= 0;
-    const isFull = lacksTest || holding.length >= this.#options.concurrency;
+    const isFull = holding.length >= this.#options.concurrency;
     if (interactor !== undefined || !this.#loop.isGoing || !this.#queue.isSurelyEmpty || !isFull) return false;
-    const freed = holding
-      .filter((launched) => launched.isLeaving() && (!lacksTest || launched.job.is_test === 1))
-      .map((launched) => launched.freed.then(() => true));
+    const freed = holding.filter((launched) => launched.isLeaving()).map((launched) => launched.freed.then(() => true));
     return freed.length > 0 && (await within(Promise.race(freed), leavingMillisecondsMax, false));
   }
 
@@ -281,9 +278,10 @@ export class Dispatcher implements AsyncDisposable {
     return this.#loop.isGoing && this.#queue.isSurelyEmpty && cells.isReady() && this.#room() > this.#launched.size;
   }
 
-  /** How many more jobs from gradings may be launched now. */
+  /** How many more jobs from gradings may be launched now. A job whose program has ended no longer counts. */
   #freeTests(): number {
-    return this.#options.testsMax - this.#holding().filter(({ job }) => job.is_test === 1).length;
+    const running = this.#holding().filter((launched) => launched.job.is_test === 1 && !launched.isLeaving());
+    return this.#options.testsMax - running.length;
   }
 
   /** How many jobs may be in flight with the present free space. */

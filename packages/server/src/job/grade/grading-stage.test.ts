@@ -166,10 +166,12 @@ test('the next test of a grading runs before the end of the last one is stored',
   expect(waits).toEqual([true, false, false, false]);
 });
 
-test('a test that lacks only a place among the tests waits for the end of a cell, and starts without the queue', async () => {
-  const isAsked = Promise.withResolvers<void>();
+/** How three tests of a grading started. Their cells are gone once all three are being made, or only after the grading's end. */
+async function startsOfTests({ concurrency, goneAt }: { concurrency: number; goneAt: 'third test' | 'end' }) {
   const starts: unknown[] = [];
+  const gone = Promise.withResolvers<void>();
   await using rig = await JobRig.open({
+    concurrency,
     testsMax: 2,
     faults: (real) => ({
       async admit(input) {
@@ -179,18 +181,29 @@ test('a test that lacks only a place among the tests waits for the end of a cell
     }),
   });
   for (const _ of THREE_TESTS.tests) {
-    Object.assign(rig.provider.park({ language: 'bash' }), { [Symbol.asyncDispose]: () => isAsked.promise });
+    Object.assign(rig.provider.park({ language: 'bash' }), { [Symbol.asyncDispose]: () => gone.promise });
   }
   // The grading asks once, and then each of its three tests does.
   let asked = 0;
   const checkFreeSpace = () => {
-    if (++asked === 4) setImmediate(() => isAsked.resolve());
+    if (++asked === 4 && goneAt === 'third test') setImmediate(gone.resolve);
   };
   const { stage, gradings } = stageOf(rig, { verdicts: true, checkFreeSpace });
   await using _stage = stage;
   stage.start();
   await ended(gradings, await submitted(gradings, THREE_TESTS));
-  expect(starts.slice(0, 3)).toEqual(['at once', 'at once', 'at once']);
+  gone.resolve();
+  return starts.slice(0, 3);
+}
+
+test('a test that lacks only a slot waits until a cell is gone, and starts without the queue', async () => {
+  const starts = await startsOfTests({ concurrency: 2, goneAt: 'third test' });
+  expect(starts).toEqual(['at once', 'at once', 'at once']);
+});
+
+test('a test that finds a slot starts when the program of an earlier test has ended', async () => {
+  const starts = await startsOfTests({ concurrency: 4, goneAt: 'end' });
+  expect(starts).toEqual(['at once', 'at once', 'at once']);
 });
 
 test('an error while the next test is planned leaves the end of the last one as it was', async () => {
