@@ -21,7 +21,7 @@ const TESTS = Array.from({ length: 200 }, (_, at) => ({
 }));
 /** How many tests run if every test compiles. More tests would take minutes. */
 const FEW = 10;
-/** As many workers as a service of this machine runs tests at once. */
+/** The service runs as many tests at once. It has more slots: cells whose programs have ended are removed meanwhile. */
 const workers = availableParallelism();
 
 export async function* measure({ isLong = false }: { readonly isLong?: boolean } = {}): AsyncGenerator<Measurement> {

@@ -9,7 +9,7 @@ import { join } from 'node:path';
  * The most lines that may run in production. A change that needs more lines raises the number here, and its commit says why they
  * are worth it. A change that leaves more than a hundred lines unused lowers the number.
  */
-const LINES_MAX = { TypeScript: 89_820, C: 4_990 } as const;
+const LINES_MAX = { TypeScript: 89_830, C: 4_990 } as const;
 
 const KINDS = ['TypeScript', 'JavaScript', 'C', 'Perl', 'tests', 'generated'] as const;
 type Kind = (typeof KINDS)[number];

@@ -223,26 +223,35 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /**
-   * If a submission lacks only a slot to start at once, waits for the slot of a job whose program has ended, because
+   * If a submission lacks only what a job whose program has ended still holds, waits until that job's cell is gone, because
    * queueing would cost another commit. A caller often submits its next job before the cell of its last job is gone.
    */
-  async #slotWasFreed({ interactor }: AdmitInput): Promise<boolean> {
+  async #slotWasFreed(input: AdmitInput): Promise<boolean> {
+    const { tenant, requested_spec } = input;
     const holding = this.#holding();
-    const isFull = holding.length >= this.#options.concurrency;
-    if (interactor !== undefined || !this.#loop.isGoing || !this.#queue.isSurelyEmpty || !isFull) return false;
-    const freed = holding.filter((launched) => launched.isLeaving()).map((launched) => launched.freed.then(() => true));
+    const isAtShare = this.#isAtShare(tenant);
+    const lacks = isAtShare || holding.length >= this.#options.concurrency || !this.#fits(requested_spec.limits);
+    if (!lacks || !this.#isNext(input)) return false;
+    const freed = holding
+      .filter((launched) => launched.isLeaving() && (!isAtShare || launched.job.tenant === tenant))
+      .map((launched) => launched.freed.then(() => true));
     return freed.length > 0 && (await within(Promise.race(freed), leavingMillisecondsMax, false));
   }
 
   /** A parked cell for a submission that may start at once; null if the submission has to wait for anything. */
-  #cellAtOnce({ tenant, requested_spec, graded, interactor }: AdmitInput): PreparedCell | null {
+  #cellAtOnce(input: AdmitInput): PreparedCell | null {
+    const { tenant, requested_spec } = input;
     const { limits } = requested_spec;
-    const { cells, concurrency: slots, tenantConcurrency: tenantSlots, memory } = this.#options;
-    if (interactor !== undefined || !this.#loop.isGoing || !this.#queue.isSurelyEmpty) return null;
-    if (graded !== undefined && this.#freeTests() <= 0) return null;
-    if (memory.excess(limits.mem_mb) !== null || !this.#fits(limits) || this.#freeSlots() <= 0) return null;
-    if ((this.#heldByTenant().get(tenant) ?? 0) >= this.#queue.shareOf(tenant, { slots, tenantSlots })) return null;
+    const { cells, memory } = this.#options;
+    if (!this.#isNext(input) || this.#isAtShare(tenant) || this.#freeSlots() <= 0) return null;
+    if (memory.excess(limits.mem_mb) !== null || !this.#fits(limits)) return null;
     return cells.take(kindFor(requested_spec, tenant));
+  }
+
+  /** Whether no other job has to run before this submission. A pair always waits in the queue. */
+  #isNext({ graded, interactor }: AdmitInput): boolean {
+    const isTooMany = graded !== undefined && this.#freeTests() <= 0;
+    return interactor === undefined && !isTooMany && this.#loop.isGoing && this.#queue.isSurelyEmpty;
   }
 
   /** Starts a submission at once. Null if it could not start after all; nothing is stored in that case. */
@@ -271,6 +280,11 @@ export class Dispatcher implements AsyncDisposable {
     const free = Math.min(concurrency - this.#holding().length, 2 * concurrency - launched);
     if (free <= 0 || !cells.isReady()) return 0;
     return Math.min(free, this.#room() - launched);
+  }
+
+  #isAtShare(tenant: string): boolean {
+    const { concurrency: slots, tenantConcurrency: tenantSlots } = this.#options;
+    return (this.#heldByTenant().get(tenant) ?? 0) >= this.#queue.shareOf(tenant, { slots, tenantSlots });
   }
 
   #mayRunBeside(): boolean {

@@ -166,12 +166,18 @@ test('the next test of a grading runs before the end of the last one is stored',
   expect(waits).toEqual([true, false, false, false]);
 });
 
+interface Places {
+  readonly concurrency: number;
+  readonly tenantConcurrency?: number;
+  readonly goneAt: 'third test' | 'end';
+}
+
 /** How three tests of a grading started. Their cells are gone once all three are being made, or only after the grading's end. */
-async function startsOfTests({ concurrency, goneAt }: { concurrency: number; goneAt: 'third test' | 'end' }) {
+async function startsOfTests({ goneAt, ...slots }: Places) {
   const starts: unknown[] = [];
   const gone = Promise.withResolvers<void>();
   await using rig = await JobRig.open({
-    concurrency,
+    ...slots,
     testsMax: 2,
     faults: (real) => ({
       async admit(input) {
@@ -196,8 +202,11 @@ async function startsOfTests({ concurrency, goneAt }: { concurrency: number; gon
   return starts.slice(0, 3);
 }
 
-test('a test that lacks only a slot waits until a cell is gone, and starts without the queue', async () => {
-  const starts = await startsOfTests({ concurrency: 2, goneAt: 'third test' });
+test.each<[string, Omit<Places, 'goneAt'>]>([
+  ['slot', { concurrency: 2 }],
+  ['slot of its tenant', { concurrency: 3, tenantConcurrency: 2 }],
+])('a test that lacks only a %s waits until a cell is gone, and starts without the queue', async (_lacks, slots) => {
+  const starts = await startsOfTests({ ...slots, goneAt: 'third test' });
   expect(starts).toEqual(['at once', 'at once', 'at once']);
 });
 
