@@ -227,11 +227,11 @@ export class Dispatcher implements AsyncDisposable {
    * queueing would cost another commit. A caller often submits its next job before the cell of its last job is gone.
    */
   async #slotWasFreed(input: AdmitInput): Promise<boolean> {
+    if (!this.#mayStart(input)) return false;
     const { tenant, requested_spec } = input;
     const holding = this.#holding();
     const isAtShare = this.#isAtShare(tenant);
-    const lacks = isAtShare || holding.length >= this.#options.concurrency || !this.#fits(requested_spec.limits);
-    if (!lacks || !this.#isNext(input)) return false;
+    if (!isAtShare && holding.length < this.#options.concurrency && this.#fits(requested_spec.limits)) return false;
     const freed = holding
       .filter((launched) => launched.isLeaving() && (!isAtShare || launched.job.tenant === tenant))
       .map((launched) => launched.freed.then(() => true));
@@ -243,15 +243,15 @@ export class Dispatcher implements AsyncDisposable {
     const { tenant, requested_spec } = input;
     const { limits } = requested_spec;
     const { cells, memory } = this.#options;
-    if (!this.#isNext(input) || this.#isAtShare(tenant) || this.#freeSlots() <= 0) return null;
-    if (memory.excess(limits.mem_mb) !== null || !this.#fits(limits)) return null;
-    return cells.take(kindFor(requested_spec, tenant));
+    if (!this.#mayStart(input)) return null;
+    if (memory.excess(limits.mem_mb) !== null || !this.#fits(limits) || this.#freeSlots() <= 0) return null;
+    return this.#isAtShare(tenant) ? null : cells.take(kindFor(requested_spec, tenant));
   }
 
-  /** Whether no other job has to run before this submission. A pair always waits in the queue. */
-  #isNext({ graded, interactor }: AdmitInput): boolean {
-    const isTooMany = graded !== undefined && this.#freeTests() <= 0;
-    return interactor === undefined && !isTooMany && this.#loop.isGoing && this.#queue.isSurelyEmpty;
+  /** Whether the submission may start as soon as there are room and a cell for it. A pair always waits in the queue. */
+  #mayStart({ graded, interactor }: AdmitInput): boolean {
+    if (interactor !== undefined || !this.#loop.isGoing || !this.#queue.isSurelyEmpty) return false;
+    return graded === undefined || this.#freeTests() > 0;
   }
 
   /** Starts a submission at once. Null if it could not start after all; nothing is stored in that case. */
@@ -282,6 +282,7 @@ export class Dispatcher implements AsyncDisposable {
     return Math.min(free, this.#room() - launched);
   }
 
+  /** Whether the tenant holds all the slots that it may hold. From here on, the tenant is known to be there. */
   #isAtShare(tenant: string): boolean {
     const { concurrency: slots, tenantConcurrency: tenantSlots } = this.#options;
     return (this.#heldByTenant().get(tenant) ?? 0) >= this.#queue.shareOf(tenant, { slots, tenantSlots });
