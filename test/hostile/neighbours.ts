@@ -67,12 +67,16 @@ export const neighbourCases: readonly HostileCase[] = [
       await Promise.all([many.said('spinning'), one.said('spinning')]);
       const used = () => [one, many].map(({ group }) => groupCpuMilliseconds(target.dataDirectory, group));
       const before = used();
-      await new Promise((resolve) => setTimeout(resolve, SPIN_MILLISECONDS));
-      const [single = 0, crowd = 0] = used().map((now, at) => now - (before[at] ?? 0));
+      let [single, crowd] = [0, 0];
+      // One thread uses at most one processor. Without weights, it would get a thirtieth or a sixtieth as much as the crowd.
+      const isFair = () => single > crowd / 8;
+      for (let round = 0; round < SPIN_ROUNDS_MAX && !isFair(); round++) {
+        await new Promise((resolve) => setTimeout(resolve, SPIN_MILLISECONDS));
+        [single = 0, crowd = 0] = used().map((now, at) => now - (before[at] ?? 0));
+      }
       for (const { run } of [many, one]) run.stop('cancelled');
       await Promise.all([many.seen, one.seen]);
-      // One thread uses at most one processor. Without weights, it would get a thirtieth or a sixtieth as much as the crowd.
-      assert.ok(single > crowd / 8, `the single one had ${single} ms, the crowd ${crowd} ms`);
+      assert.ok(isFair(), `the single one had ${single} ms, the crowd ${crowd} ms`);
     },
   },
   {
@@ -166,6 +170,8 @@ function openAndClose(path: string): void {
 }
 
 const SPINNERS = { namespace: 60, gvisor: 30 } as const;
-/** How long programs spin until their shares of the processors are compared. */
+/** How long programs spin until their shares of the processors are compared, all from the beginning. */
 const SPIN_MILLISECONDS = 4000;
+/** The kernel divides a group's weight among processors by their load. A sandbox of many threads may be behind for seconds. */
+const SPIN_ROUNDS_MAX = 6;
 const CROWD = { namespace: 32, gvisor: 10 } as const;
