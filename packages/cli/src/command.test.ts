@@ -19,9 +19,10 @@ function commandBeside(node: string): string {
   return join(command, 'vouchbox');
 }
 
-test('vouchbox starts its own copy of Node, with the inspector disabled and a small space for new objects', () => {
+test('vouchbox starts its own Node: no inspector, a small space for new objects, and fast code after 100 calls', () => {
   const words = execFileSync(commandBeside('printf "%s\\n" "$@"'), ['serve', '--port', '0'], { encoding: 'utf8' });
-  const options = ['--disable-sigusr1', '--max-semi-space-size=8'];
+  const compiling = ['--invocation-count-for-maglev=100', '--minimum-invocations-after-ic-update=100'];
+  const options = ['--disable-sigusr1', '--max-semi-space-size=8', ...compiling];
   expect(words.trimEnd().split('\n')).toEqual([...options, join(command, 'vouchbox.mjs'), 'serve', '--port', '0']);
 });
 
