@@ -178,6 +178,15 @@ describe('standard output', { tags: ['Large-6'] }, () => {
     expect(ran.result).toMatchObject({ truncated: false, large_outputs: [], violations: [] });
   });
 
+  test('is kept by Python until a flush or the end of the program, also by a Python that the program starts', {
+    tags: ['Large-7'],
+  }, async () => {
+    const inner = 'import os; print(1); os.write(1, b"2,")';
+    const code = `import os, subprocess\nprint('a')\nsubprocess.run(['python3', '-c', '''${inner}'''])\nos.write(1, b'b,')`;
+    const [kept, sent] = [await rig().run(printing(code)), await rig().run(leaving(code, { paths: ['output/a'] }))];
+    expect([kept.result.stdout, sent.result.stdout]).toEqual(['2,1\nb,a\n', 'a\n1\n2,b,']);
+  });
+
   test('larger than max_bytes is not stored at all, and a violation names it', async () => {
     const ran = await rig().run(printing(`sys.stdout.write('x' * ${2 * MIB + 1})`, { max_bytes: 2 * MIB }));
     expect(ran.result.large_outputs).toEqual([]);

@@ -26,6 +26,16 @@ interface RunOptions extends Partial<Omit<Program, 'limits' | 'language' | 'code
 
 const SANDBOXED = ['namespace', 'gvisor'] as const;
 const EVERY = ['namespace', 'gvisor', 'subprocess'] as const;
+const EXITED = { kind: 'exited', exit_code: 0 };
+/** All of standard output as one large output, which is thrown away. */
+const LARGE: NonNullable<Program['large']> = {
+  ...{ paths: [], stdout: 'output/all', max_bytes: 2 ** 24 },
+  async keep(_, chunks) {
+    let size_bytes = 0;
+    for await (const chunk of chunks) size_bytes += chunk.byteLength;
+    return { size_bytes, sha256: '' };
+  },
+};
 const open = new Map<ProviderChoice, Provider>();
 const dataDirectory = mkdtempSync(join(tmpdir(), 'svc-sandbox-test-'));
 
@@ -76,6 +86,18 @@ describe.each(EVERY)('the %s provider', (choice) => {
   it('gives a program its stdin, or end-of-file if it has none', async () => {
     expect((await run(choice, 'bash', 'cat', { stdin: 'a\nb' })).stdout).toBe('a\nb');
     expect((await run(choice, 'bash', 'cat; echo done')).stdout).toBe('done\n');
+  });
+
+  it('lets Python keep what it prints until a flush or its end, if all of standard output is one large output', async () => {
+    const code = `import os\nprint(1)\nos.write(1, b'2\\n')\nprint(3, flush=True)\nos.write(1, b'4\\n')\nprint(5)`;
+    const [kept, sent] = [await run(choice, 'python', code, { large: LARGE }), await run(choice, 'python', code)];
+    expect([kept.stdout, sent.stdout]).toEqual(['2\n1\n3\n4\n5\n', '1\n2\n3\n4\n5\n']);
+    const many = 'for number in range(200_000): print(number)';
+    const { ending } = await run(choice, 'python', many, {
+      large: LARGE,
+      limits: { cpu_seconds: 2, wall_seconds: 20 },
+    });
+    expect(ending, 'two system calls for each line would take 5 to 10 s in gVisor').toEqual(EXITED);
   });
 
   it('lets stdin, stdout and stderr be opened again by path', async () => {

@@ -12,7 +12,7 @@ import { limitRows, type ProcessLimits, parseLimitRows } from './process-limits.
 const DIAGNOSTICS_CHARS_MAX = 4096;
 const REPORT_BYTES_MAX = 256 * 1024;
 /** The data with which a program is released. */
-type Released = Pick<Program, 'args' | 'env' | 'stdin' | 'interaction' | 'compilerOptions'>;
+type Released = Pick<Program, 'args' | 'env' | 'language' | 'large' | 'stdin' | 'interaction' | 'compilerOptions'>;
 
 /** The length of a line to process 1: `ORDER_BYTES` in `launcher.h`. */
 const ORDER_BYTES = 256;

@@ -5,7 +5,7 @@ import { planParking } from './parking-plan.ts';
 import { type Parked, Shelf } from './shelf.ts';
 
 /** The languages for which one cell is parked from the start, in the usual pack. */
-const USUAL_LANGUAGES = ['python', 'node', 'bash'] as const satisfies readonly Language[];
+const USUAL_LANGUAGES: readonly Language[] = ['python', 'node', 'bash'];
 /** A kind with a parked cell gives way only to a kind that was requested this many times as often. */
 const STAYING_FACTOR = 2;
 
@@ -79,7 +79,8 @@ export class Stock {
     if (known !== undefined) return { shelf: known, origin };
     const { language, runtime, stage, reproducible, owner } = kind;
     const shared = { language, runtime, stage, reproducible };
-    const isUsual = isUsualLanguage(language) && provider.originOf({ language, runtime: null })?.kind === origin.kind;
+    const isUsual =
+      USUAL_LANGUAGES.includes(language) && provider.originOf({ language, runtime: null })?.kind === origin.kind;
     // A cell that any owner may get is made without an owner.
     const isShared = owner === undefined || provider.originOf(shared)?.kind === origin.kind;
     const shelf = new Shelf({ ...shared, ...(isShared ? {} : { owner }) }, isUsual);
@@ -133,8 +134,4 @@ export class Stock {
   async settled(): Promise<void> {
     await Promise.all(this.#ending);
   }
-}
-
-function isUsualLanguage(language: Language): boolean {
-  return USUAL_LANGUAGES.some((usual) => usual === language);
 }

@@ -10,7 +10,7 @@ import { hasOneUser } from '../../kernel/user-namespace/mapped-users.ts';
 import { tryCells } from './cell-trials.ts';
 import { CgroupTrials, needsGroups } from './cgroup-trials.ts';
 import type { Check } from './finding.ts';
-import { postureOf } from './host-posture.ts';
+import { isControl, postureOf } from './host-posture.ts';
 import { type HostTrialOptions, hostTrials } from './host-trials.ts';
 import { kernelTrials } from './kernel-trials.ts';
 import { Probes } from './probe.ts';
@@ -34,7 +34,7 @@ export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
   const { makesCells } = options;
   const checks: Checks = new Checks(options.onCheck, (id) => {
     if (!makesCells) return NEEDED_ANYWAY.has(id) ? null : NO_PROGRAMS;
-    return isOfRoot(id) && process.geteuid?.() !== 0 ? 'needs host.root' : null;
+    return isControl({ id }) && process.geteuid?.() !== 0 ? 'needs host.root' : null;
   });
   await checks.run(hostTrials(options));
   await tryControls(checks, options);
@@ -48,11 +48,6 @@ export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
     checks: checks.all,
     host_posture: await postureOf(checks.all),
   };
-}
-
-/** Whether only root, or root of a user namespace, can try this. For others a failure would say nothing about the host. */
-function isOfRoot(id: string): boolean {
-  return id.startsWith('kernel.') || id.startsWith('cgroup.');
 }
 
 async function tryControls(checks: Checks, { dataDirectory }: DoctorOptions): Promise<void> {
