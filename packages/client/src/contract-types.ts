@@ -137,7 +137,7 @@ export interface JobSubmission {
    * cannot be set, nor those that a loader or an interpreter reads at its start: PATH, HOME, LANG,
    * USER, LOGNAME, SHELL, PWD, TMPDIR, MPLCONFIGDIR, LD_*, GLIBC_TUNABLES, MALLOC_*, GCONV_PATH,
    * LOCPATH, NLSPATH, OPENSSL_*, BASH_ENV, BASHOPTS, SHELLOPTS, BASH_FUNC_*, ENV, POSIXLY_CORRECT,
-   * PYTHON*, NODE_*, PERL5*, PERL_*, RUBY*, GEM_*, BUNDLE_*, LUA_*, PHPRC, PHP_INI_SCAN_DIR, R_*,
+   * PYTHON*, NODE_*, PERL*, RUBY*, GEM_*, BUNDLE_*, LUA_*, PHPRC, PHP_INI_SCAN_DIR, R_*,
    * JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, _JAVA_OPTIONS, CLASSPATH.
    */
   env?: Record<string, string>;
@@ -262,7 +262,7 @@ export interface Interactor {
    * cannot be set, nor those that a loader or an interpreter reads at its start: PATH, HOME, LANG,
    * USER, LOGNAME, SHELL, PWD, TMPDIR, MPLCONFIGDIR, LD_*, GLIBC_TUNABLES, MALLOC_*, GCONV_PATH,
    * LOCPATH, NLSPATH, OPENSSL_*, BASH_ENV, BASHOPTS, SHELLOPTS, BASH_FUNC_*, ENV, POSIXLY_CORRECT,
-   * PYTHON*, NODE_*, PERL5*, PERL_*, RUBY*, GEM_*, BUNDLE_*, LUA_*, PHPRC, PHP_INI_SCAN_DIR, R_*,
+   * PYTHON*, NODE_*, PERL*, RUBY*, GEM_*, BUNDLE_*, LUA_*, PHPRC, PHP_INI_SCAN_DIR, R_*,
    * JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, _JAVA_OPTIONS, CLASSPATH.
    */
   env?: Record<string, string>;
@@ -479,7 +479,7 @@ export interface GradingSubmission {
      * cannot be set, nor those that a loader or an interpreter reads at its start: PATH, HOME, LANG,
      * USER, LOGNAME, SHELL, PWD, TMPDIR, MPLCONFIGDIR, LD_*, GLIBC_TUNABLES, MALLOC_*, GCONV_PATH,
      * LOCPATH, NLSPATH, OPENSSL_*, BASH_ENV, BASHOPTS, SHELLOPTS, BASH_FUNC_*, ENV, POSIXLY_CORRECT,
-     * PYTHON*, NODE_*, PERL5*, PERL_*, RUBY*, GEM_*, BUNDLE_*, LUA_*, PHPRC, PHP_INI_SCAN_DIR, R_*,
+     * PYTHON*, NODE_*, PERL*, RUBY*, GEM_*, BUNDLE_*, LUA_*, PHPRC, PHP_INI_SCAN_DIR, R_*,
      * JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, _JAVA_OPTIONS, CLASSPATH.
      */
     env?: Record<string, string>;
@@ -508,7 +508,7 @@ export interface GradingSubmission {
      * cannot be set, nor those that a loader or an interpreter reads at its start: PATH, HOME, LANG,
      * USER, LOGNAME, SHELL, PWD, TMPDIR, MPLCONFIGDIR, LD_*, GLIBC_TUNABLES, MALLOC_*, GCONV_PATH,
      * LOCPATH, NLSPATH, OPENSSL_*, BASH_ENV, BASHOPTS, SHELLOPTS, BASH_FUNC_*, ENV, POSIXLY_CORRECT,
-     * PYTHON*, NODE_*, PERL5*, PERL_*, RUBY*, GEM_*, BUNDLE_*, LUA_*, PHPRC, PHP_INI_SCAN_DIR, R_*,
+     * PYTHON*, NODE_*, PERL*, RUBY*, GEM_*, BUNDLE_*, LUA_*, PHPRC, PHP_INI_SCAN_DIR, R_*,
      * JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, _JAVA_OPTIONS, CLASSPATH.
      */
     env?: Record<string, string>;
@@ -548,7 +548,7 @@ export interface GradingSubmission {
      * cannot be set, nor those that a loader or an interpreter reads at its start: PATH, HOME, LANG,
      * USER, LOGNAME, SHELL, PWD, TMPDIR, MPLCONFIGDIR, LD_*, GLIBC_TUNABLES, MALLOC_*, GCONV_PATH,
      * LOCPATH, NLSPATH, OPENSSL_*, BASH_ENV, BASHOPTS, SHELLOPTS, BASH_FUNC_*, ENV, POSIXLY_CORRECT,
-     * PYTHON*, NODE_*, PERL5*, PERL_*, RUBY*, GEM_*, BUNDLE_*, LUA_*, PHPRC, PHP_INI_SCAN_DIR, R_*,
+     * PYTHON*, NODE_*, PERL*, RUBY*, GEM_*, BUNDLE_*, LUA_*, PHPRC, PHP_INI_SCAN_DIR, R_*,
      * JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, _JAVA_OPTIONS, CLASSPATH.
      */
     env?: Record<string, string>;
@@ -585,7 +585,7 @@ export interface GradingProgram {
    * cannot be set, nor those that a loader or an interpreter reads at its start: PATH, HOME, LANG,
    * USER, LOGNAME, SHELL, PWD, TMPDIR, MPLCONFIGDIR, LD_*, GLIBC_TUNABLES, MALLOC_*, GCONV_PATH,
    * LOCPATH, NLSPATH, OPENSSL_*, BASH_ENV, BASHOPTS, SHELLOPTS, BASH_FUNC_*, ENV, POSIXLY_CORRECT,
-   * PYTHON*, NODE_*, PERL5*, PERL_*, RUBY*, GEM_*, BUNDLE_*, LUA_*, PHPRC, PHP_INI_SCAN_DIR, R_*,
+   * PYTHON*, NODE_*, PERL*, RUBY*, GEM_*, BUNDLE_*, LUA_*, PHPRC, PHP_INI_SCAN_DIR, R_*,
    * JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, _JAVA_OPTIONS, CLASSPATH.
    */
   env?: Record<string, string>;
@@ -632,7 +632,7 @@ export interface GradingTest {
    * cannot be set, nor those that a loader or an interpreter reads at its start: PATH, HOME, LANG,
    * USER, LOGNAME, SHELL, PWD, TMPDIR, MPLCONFIGDIR, LD_*, GLIBC_TUNABLES, MALLOC_*, GCONV_PATH,
    * LOCPATH, NLSPATH, OPENSSL_*, BASH_ENV, BASHOPTS, SHELLOPTS, BASH_FUNC_*, ENV, POSIXLY_CORRECT,
-   * PYTHON*, NODE_*, PERL5*, PERL_*, RUBY*, GEM_*, BUNDLE_*, LUA_*, PHPRC, PHP_INI_SCAN_DIR, R_*,
+   * PYTHON*, NODE_*, PERL*, RUBY*, GEM_*, BUNDLE_*, LUA_*, PHPRC, PHP_INI_SCAN_DIR, R_*,
    * JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, _JAVA_OPTIONS, CLASSPATH.
    */
   env?: Record<string, string>;
@@ -988,7 +988,7 @@ export interface StoredSpec {
    * cannot be set, nor those that a loader or an interpreter reads at its start: PATH, HOME, LANG,
    * USER, LOGNAME, SHELL, PWD, TMPDIR, MPLCONFIGDIR, LD_*, GLIBC_TUNABLES, MALLOC_*, GCONV_PATH,
    * LOCPATH, NLSPATH, OPENSSL_*, BASH_ENV, BASHOPTS, SHELLOPTS, BASH_FUNC_*, ENV, POSIXLY_CORRECT,
-   * PYTHON*, NODE_*, PERL5*, PERL_*, RUBY*, GEM_*, BUNDLE_*, LUA_*, PHPRC, PHP_INI_SCAN_DIR, R_*,
+   * PYTHON*, NODE_*, PERL*, RUBY*, GEM_*, BUNDLE_*, LUA_*, PHPRC, PHP_INI_SCAN_DIR, R_*,
    * JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS, _JAVA_OPTIONS, CLASSPATH.
    */
   env?: Record<string, string>;

@@ -11,7 +11,7 @@ const FIXED = ['PATH', 'HOME', 'LANG', 'USER', 'LOGNAME', 'SHELL', 'PWD', 'TMPDI
 const READ_AT_START = [
   ...['LD_*', 'GLIBC_TUNABLES', 'MALLOC_*', 'GCONV_PATH', 'LOCPATH', 'NLSPATH', 'OPENSSL_*'],
   ...['BASH_ENV', 'BASHOPTS', 'SHELLOPTS', 'BASH_FUNC_*', 'ENV', 'POSIXLY_CORRECT'],
-  ...['PYTHON*', 'NODE_*', 'PERL5*', 'PERL_*', 'RUBY*', 'GEM_*', 'BUNDLE_*', 'LUA_*', 'PHPRC', 'PHP_INI_SCAN_DIR'],
+  ...['PYTHON*', 'NODE_*', 'PERL*', 'RUBY*', 'GEM_*', 'BUNDLE_*', 'LUA_*', 'PHPRC', 'PHP_INI_SCAN_DIR'],
   ...['R_*', 'JAVA_TOOL_OPTIONS', 'JDK_JAVA_OPTIONS', '_JAVA_OPTIONS', 'CLASSPATH'],
 ];
 

@@ -93,7 +93,6 @@ class LimitsInput(TypedDict, total=False):
 
 class Requirements(TypedDict, total=False):
     minimum_isolation: IsolationClass
-    enforced: list[str]
     enforced: list[str]  # Names of limits that the host must enforce.
 
 

@@ -27,7 +27,7 @@ async function writeMuch(
   return { largest: Math.max(...sizes), last: sizes.at(-1) ?? 0 };
 }
 
-test('the write-ahead log stays bounded however much is written (STORE-08)', { tags: ['STORE-08'] }, async () => {
+test('the write-ahead log stays bounded however much is written', { tags: ['STORE-08'] }, async () => {
   await using testStore = new TestStore();
   prepareFile(testStore.path);
   const { largest } = await writeMuch(
@@ -38,7 +38,9 @@ test('the write-ahead log stays bounded however much is written (STORE-08)', { t
   expect(largest).toBeLessThan(64 * MIB);
 });
 
-test('the write-ahead log stays bounded even if a reader is active during every write', async () => {
+test('the write-ahead log stays bounded even if a reader is active during every write', {
+  tags: ['STORE-08'],
+}, async () => {
   await using testStore = new TestStore();
   prepareFile(testStore.path);
   openForWriting(testStore.path)[Symbol.dispose]();
@@ -51,7 +53,9 @@ test('the write-ahead log stays bounded even if a reader is active during every 
   expect(largest).toBeLessThan(64 * MIB);
 });
 
-test('a long read delays writers only briefly, and the log starts anew when the read ends', async () => {
+test('a long read delays writers only briefly, and the log starts anew when the read ends', {
+  tags: ['STORE-08'],
+}, async () => {
   await using testStore = new TestStore();
   prepareFile(testStore.path);
   openForWriting(testStore.path)[Symbol.dispose]();
