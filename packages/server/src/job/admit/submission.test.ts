@@ -278,11 +278,11 @@ describe('arguments and variables', () => {
       'LUA_INIT_5_4',
       'RUBYOPT',
       'JAVA_TOOL_OPTIONS',
+      'PERLLIB',
       'PHPRC',
       'R_PROFILE',
     ].map((name): [object, string] => [{ env: { [name]: 'x' } }, `/env/${name} is read by a loader`]),
     [{ env: { PYTHONPATH: 'x' } }, '/env/PYTHONPATH is read by a loader'],
-    [{ env: { PERLLIB: 'x' } }, '/env/PERLLIB is read by a loader'],
     [{ env: { NODE_OPTIONS: '--x' } }, '/env/NODE_OPTIONS is read by a loader'],
     [{ env: { BASH_ENV: 'x' } }, '/env/BASH_ENV is read by a loader'],
   ])('%j are refused: %s', (change, problem) => {

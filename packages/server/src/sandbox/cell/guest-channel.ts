@@ -5,14 +5,12 @@
 import type { Socket } from 'node:net';
 import { endWithText } from '../program/output/fed-input.ts';
 import type { PipeInput } from '../program/output/pipe-input.ts';
-import { compilerWords, releaseWords } from '../program/release-words.ts';
+import { compilerWords, type Released, releaseWords } from '../program/release-words.ts';
 import type { Program } from '../sandbox.ts';
 import { limitRows, type ProcessLimits, parseLimitRows } from './process-limits.ts';
 
 const DIAGNOSTICS_CHARS_MAX = 4096;
 const REPORT_BYTES_MAX = 256 * 1024;
-/** The data with which a program is released. */
-type Released = Pick<Program, 'args' | 'env' | 'language' | 'large' | 'stdin' | 'interaction' | 'compilerOptions'>;
 
 /** The length of a line to process 1: `ORDER_BYTES` in `launcher.h`. */
 const ORDER_BYTES = 256;
@@ -68,7 +66,7 @@ export class GuestChannel {
    * Lets the program run with its arguments, its variables and its stdin. The stdin stays open if it comes in pieces or from
    * another program. After the release, this channel reads no output. `heapMb` is used only for Node and Java.
    */
-  release(program: Released, heapMb: number): void {
+  release(program: Released & Pick<Program, 'stdin' | 'interaction' | 'compilerOptions'>, heapMb: number): void {
     const { stdout, stderr, stdin: input } = this.#streams;
     stdout.off('data', this.#receive).off('end', this.#ended).off('error', this.#fail);
     stderr.off('data', this.#diagnose).off('error', this.#fail);

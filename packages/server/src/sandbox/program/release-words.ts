@@ -8,7 +8,8 @@
  */
 import type { Program } from '../sandbox.ts';
 
-type Released = Pick<Program, 'args' | 'env' | 'language' | 'large'>;
+/** What the words of a program depend on. */
+export type Released = Pick<Program, 'args' | 'env' | 'language' | 'large'>;
 
 /** The words alone, as bytes, and how many of them are arguments. */
 export interface ReleaseWords {
@@ -22,9 +23,8 @@ export function compilerWords({ compilerOptions = [] }: Pick<Program, 'compilerO
 }
 
 /**
- * The words of a program. Python keeps its output in a buffer if all of standard output is to come back as one large output: a
- * system call for each line would take most of the program's time in gVisor. An empty variable switches the buffer on, for the
- * program and for each Python that it starts.
+ * The words of a program. If all of standard output comes back as one large output, an empty variable gives a buffer to Python,
+ * and to each Python that it starts: without it, two system calls for each print would take most of the time in gVisor.
  */
 export function releaseWords({ args, env, language, large }: Released): ReleaseWords {
   const isKept = language === 'python' && (large?.stdout ?? null) !== null;

@@ -62,9 +62,7 @@ export function launcherConfiguration(options: CellOptions, template: Template |
   const executesLate = run.guest === 'launch.sh';
   const { compiler, program } = executesLate ? { compiler: run.compiler ?? [], program: run.command } : described;
   const lines = [
-    ...options.group.joinFiles.map(
-      (file) => `${file.endsWith('/tasks') ? 'group' : 'group2'} ${dirname(dirname(file))}`,
-    ),
+    ...options.group.joinFiles.map((file) => `${groupKeyword(file)} ${dirname(dirname(file))}`),
     ...(readings.memoryBytes === null ? [] : [`look ${readingWord(readings.memoryBytes)}`]),
     ...USAGE.flatMap((measure) => readings[measure] ?? []).map((reading) => `usage ${readingWord(reading)}`),
     ...(readings.processesLimit === null
@@ -99,6 +97,10 @@ export function templateLines({ id, rootUid, group: { plan } }: ReservedCell): r
   const accesses = plan.toLimit({ memoryBytes: TEMPLATE_MEMORY_BYTES, processes: TEMPLATE_PROCESSES }, UNLIMITED);
   const { first, count } = usersOfCells();
   return [`users ${first} ${count}`, `template ${[id, rootUid, ...accesses.map(writingWord)].join(' ')}`];
+}
+
+function groupKeyword(joinFile: string): string {
+  return joinFile.endsWith('/tasks') ? 'group' : 'group2';
 }
 
 function mountLine(mount: CellMount): string {

@@ -8,8 +8,8 @@
 
 void drop_everything(void)
 {
-    for (int capability = 0, is_there; (is_there = prctl(PR_CAPBSET_READ, capability, 0, 0, 0)) >= 0; capability++)
-        if (is_there) must(prctl(PR_CAPBSET_DROP, capability, 0, 0, 0), "drop a capability");
+    for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
+        must(prctl(PR_CAPBSET_DROP, capability, 0, 0, 0), "drop a capability");
     must(setgroups(0, NULL), "setgroups");
     must(setresgid(JOB_UID, JOB_UID, JOB_UID), "setresgid");
     /* The kernel takes all capabilities from a process that was root and no longer is: capabilities(7). */

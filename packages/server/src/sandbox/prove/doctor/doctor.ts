@@ -34,7 +34,7 @@ export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
   const { makesCells } = options;
   const checks: Checks = new Checks(options.onCheck, (id) => {
     if (!makesCells) return NEEDED_ANYWAY.has(id) ? null : NO_PROGRAMS;
-    return isControl({ id }) && process.geteuid?.() !== 0 ? 'needs host.root' : null;
+    return isControl(id) && process.geteuid?.() !== 0 ? 'needs host.root' : null;
   });
   await checks.run(hostTrials(options));
   await tryControls(checks, options);
