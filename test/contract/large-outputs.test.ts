@@ -343,6 +343,10 @@ slowTest(
     const [gone, kept] = [await made('gone'), await made('kept')];
     const blocker = { language: 'bash', code: 'sleep 300', limits: { wall_seconds: 300 } } as const;
     for (let times = 0; times < 2; times++) await first.alpha.client.submit(blocker);
+    const runningIn = async ({ alpha }: Rig) =>
+      (await alpha.client.list({ status: ['running'] })).items[0]?.job_id ?? '';
+    // The first blocker ends with its service only if it runs by then.
+    await expect.poll(() => runningIn(first)).not.toBe('');
     const files = [{ path: 'input/a', from: { job_id: gone.detail.job_id, path: 'output/a' } }];
     const waiting = (await first.post({ language: 'bash', code: 'cat input/a', files })).json.job_id as string;
     expect(await first.stop('kept')).toEqual([]);
@@ -360,9 +364,8 @@ slowTest(
       expect(await statusOf(`/v1/blobs/sha256/${digestOf('gone')}`)).toBe(404);
       expect(await statusOf(`/v1/blobs/sha256/${digestOf('kept')}`)).toBe(200);
       expect((await second.alpha.client.detail(kept.detail.job_id)).large_outputs).toHaveLength(1);
-      const running = async () => (await second.alpha.client.list({ status: ['running'] })).items[0]?.job_id ?? '';
-      await expect.poll(running).not.toBe('');
-      await second.alpha.client.cancel(await running());
+      await expect.poll(() => runningIn(second)).not.toBe('');
+      await second.alpha.client.cancel(await runningIn(second));
       expect((await second.ended(waiting)).result.stdout).toBe('gone');
     } finally {
       expect(await second.stop()).toEqual([]);
